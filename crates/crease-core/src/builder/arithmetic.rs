@@ -1,0 +1,110 @@
+//! Elementwise operations with the two courtesies that users expect: a scalar is spread over a tensor, and arithmetic on
+//! constants alone is done at once, exactly, because constants are not part of a program's cost.
+
+use super::{BuildError, Builder};
+use crate::number::{Number, Rational};
+use crate::op::{Comparison, Kink, Logic, Op};
+use crate::program::Atom;
+
+impl Builder {
+    /// Applies an elementwise operation, spreading scalars over the shape of the tensors among the arguments.
+    pub fn elementwise(&mut self, op: Op, args: &[Atom]) -> Result<Atom, BuildError> {
+        if let Some(folded) = self.fold(&op, args) {
+            return Ok(self.constant(folded));
+        }
+        let args = self.spread(args)?;
+        self.push1(op, &args)
+    }
+
+    /// The same arguments, every scalar value viewed in the shape of the tensors among them.
+    pub(crate) fn spread(&mut self, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
+        let tensor = args.iter().map(|&a| self.shape(a)).find(|s| !s.is_scalar());
+        let Some(shape) = tensor else { return Ok(args.to_vec()) };
+        args.iter()
+            .map(|&a| match a {
+                Atom::Value(v) if self.so_far().shape(v).is_scalar() => self.broadcast(a, &shape),
+                _ => Ok(a),
+            })
+            .collect()
+    }
+
+    /// The exact result of rational arithmetic on constants; nothing where a value takes part or the result is no constant.
+    fn fold(&self, op: &Op, args: &[Atom]) -> Option<Rational> {
+        let c: Vec<&Rational> = args.iter().map(|&a| self.as_constant(a)).collect::<Option<_>>()?;
+        match (op, &c[..]) {
+            (Op::Add, [a, b]) => Some(*a + *b),
+            (Op::Sub, [a, b]) => Some(*a - *b),
+            (Op::Mul, [a, b]) => Some(*a * *b),
+            (Op::Div, [a, b]) => a.div(b).ok(),
+            (Op::Neg, [a]) => Some(-*a),
+            (Op::Inv, [a]) => Number::inv(*a).ok(),
+            (Op::Power(k), [a]) => a.powi(*k).ok(),
+            _ => None,
+        }
+    }
+
+    /// `a + b`.
+    pub fn add(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Add, &[a, b])
+    }
+
+    /// `a - b`.
+    pub fn sub(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Sub, &[a, b])
+    }
+
+    /// `a * b`, element by element.
+    pub fn mul(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Mul, &[a, b])
+    }
+
+    /// `a / b`, element by element.
+    pub fn div(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Div, &[a, b])
+    }
+
+    /// `-a`.
+    pub fn neg(&mut self, a: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Neg, &[a])
+    }
+
+    /// `a ^ k`.
+    pub fn power(&mut self, a: Atom, k: i32) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Power(k), &[a])
+    }
+
+    /// `max(0, a)`.
+    pub fn relu(&mut self, a: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Kink(Kink::Relu), &[a])
+    }
+
+    /// `|a|`.
+    pub fn abs(&mut self, a: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Kink(Kink::Abs), &[a])
+    }
+
+    /// `a` where positive, else `slope * a`.
+    pub fn leaky_relu(&mut self, a: Atom, slope: Rational) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Kink(Kink::LeakyRelu(slope)), &[a])
+    }
+
+    /// `a` where positive, else `scale * (exp(a) - 1)`.
+    pub fn elu(&mut self, a: Atom, scale: Rational) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Kink(Kink::Elu(scale)), &[a])
+    }
+
+    /// `a * relu(b)`.
+    pub fn times_relu(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Kink(Kink::TimesRelu), &[a, b])
+    }
+
+    /// 1 where the comparison holds, else 0.
+    pub fn compare(&mut self, how: Comparison, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Compare(how), &[a, b])
+    }
+
+    /// Boolean combination of 0/1 values.
+    pub fn logic(&mut self, how: Logic, args: &[Atom]) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Logic(how), args)
+    }
+}

@@ -1,0 +1,321 @@
+//! The builder: the only way to make a program.
+//!
+//! [`Builder::push`] adds one equation and checks it at once, so a finished program has nothing left to doubt. The
+//! methods in [`arithmetic`](self), [`structure`](self) and [`lanes`](self) put the words of users on top of it:
+//! sums, convolutions, pooling, norms. [`trace`](crate::trace) puts operators on top of those.
+
+mod arithmetic;
+mod lanes;
+pub(crate) mod structure;
+
+pub use structure::{Conv2d, Window};
+
+use crate::number::Rational;
+use crate::op::{CalleeId, Op, OpError};
+use crate::program::{Atom, Callee, Callees, ConstId, Input, Place, Program, Stored, Value};
+use crate::shape::{Shape, ShapeError};
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
+
+type Table<K> = HashMap<K, u32, BuildHasherDefault<DefaultHasher>>;
+
+/// Why a program could not be built.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BuildError {
+    /// An operation does not take these arguments.
+    #[error(transparent)]
+    Op(#[from] OpError),
+    /// A shape that cannot be.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// Two inputs of one name.
+    #[error("there are two inputs named `{0}`")]
+    DuplicateInput(String),
+    /// An input declared after the first equation.
+    #[error("input `{0}` comes after the first equation; declare all inputs first")]
+    LateInput(String),
+    /// A constant that is not finite.
+    #[error("a constant must be finite, got {0}")]
+    NotFinite(f64),
+    /// A value of another program, or one that is not defined yet.
+    #[error("{0} is not a value of this program")]
+    UnknownValue(Value),
+    /// A program without outputs.
+    #[error("the program has no output")]
+    NoOutput,
+    /// More cells or arguments than can be numbered.
+    #[error("the program is too large: more than 2^31 values or arguments")]
+    TooLarge,
+    /// A joint program that does not fit the program it belongs to.
+    #[error("the joint program of `{name}` must return its value and then one derivative for each input: {why}")]
+    Joint {
+        /// The program.
+        name: String,
+        /// What does not fit.
+        why: String,
+    },
+    /// Variables of two different traces in one expression.
+    #[error("an expression mixes variables of two different traces")]
+    ForeignVariable,
+}
+
+/// Makes a [`Program`] equation by equation.
+///
+/// ```
+/// use crease_core::{Builder, Op, Shape};
+/// let mut b = Builder::new("f");
+/// let x = b.input("x", Shape::scalar())?;
+/// let one = b.constant(1);
+/// let y = b.push1(Op::Add, &[x, one])?;
+/// let p = b.finish(&[y])?;
+/// assert_eq!(p.to_string(), "program f(x) {\n  let v1 = x + 1\n  return v1\n}\n");
+/// # Ok::<(), crease_core::BuildError>(())
+/// ```
+pub struct Builder {
+    program: Program,
+    op_ids: Table<Op>,
+    const_ids: Table<Rational>,
+    shape_ids: Table<Shape>,
+    callee_ids: HashMap<(*const Program, Option<*const Program>), CalleeId>,
+    names: HashSet<Arc<str>>,
+    place: Option<Place>,
+}
+
+impl Builder {
+    /// An empty program of that name.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Builder {
+            program: Program {
+                name: name.into(),
+                inputs: Vec::new(),
+                ops: Vec::new(),
+                consts: Vec::new(),
+                shapes: Vec::new(),
+                value_shapes: Vec::new(),
+                args: Vec::new(),
+                equations: Vec::new(),
+                outputs: Vec::new(),
+                places: Vec::new(),
+                callees: Callees::default(),
+            },
+            op_ids: HashMap::default(),
+            const_ids: HashMap::default(),
+            shape_ids: HashMap::default(),
+            callee_ids: HashMap::new(),
+            names: HashSet::new(),
+            place: None,
+        }
+    }
+
+    /// Declares an input. All inputs come before the first equation.
+    pub fn input(&mut self, name: impl Into<Arc<str>>, shape: Shape) -> Result<Atom, BuildError> {
+        let name = name.into();
+        if !self.program.equations.is_empty() {
+            return Err(BuildError::LateInput(name.to_string()));
+        }
+        if !self.names.insert(name.clone()) {
+            return Err(BuildError::DuplicateInput(name.to_string()));
+        }
+        self.program.inputs.push(Input { name, shape: shape.clone() });
+        Ok(Atom::Value(self.new_value(shape)?))
+    }
+
+    fn new_value(&mut self, shape: Shape) -> Result<Value, BuildError> {
+        let index = self.program.value_shapes.len();
+        if index >= 1 << 31 {
+            return Err(BuildError::TooLarge);
+        }
+        let id = intern(&mut self.shape_ids, &mut self.program.shapes, shape);
+        self.program.value_shapes.push(id);
+        Ok(Value(index as u32))
+    }
+
+    /// A constant of the program's table.
+    pub fn constant(&mut self, c: impl Into<Rational>) -> Atom {
+        Atom::Const(ConstId(intern(&mut self.const_ids, &mut self.program.consts, c.into())))
+    }
+
+    /// A finite float as an exact constant.
+    pub fn constant_f64(&mut self, c: f64) -> Result<Atom, BuildError> {
+        Ok(self.constant(Rational::from_f64(c).ok_or(BuildError::NotFinite(c))?))
+    }
+
+    /// The constant that an atom is, if it is one.
+    pub fn as_constant(&self, a: Atom) -> Option<&Rational> {
+        self.program.as_constant(a)
+    }
+
+    /// The shape of an atom; a constant is a scalar.
+    pub fn shape(&self, a: Atom) -> Shape {
+        self.program.atom_shape(a)
+    }
+
+    /// The program so far.
+    pub(crate) fn so_far(&self) -> &Program {
+        &self.program
+    }
+
+    /// Says where in a source text the equations that follow come from.
+    pub fn set_place(&mut self, place: Option<Place>) {
+        self.place = place;
+    }
+
+    /// The place set last.
+    pub fn place(&self) -> Option<Place> {
+        self.place
+    }
+
+    /// Makes a program available to [`Op::Call`] and [`Op::Select`], with the user's own joint program if there is one.
+    /// The same program is entered only once.
+    pub fn callee(&mut self, program: Arc<Program>, joint: Option<Arc<Program>>) -> Result<CalleeId, BuildError> {
+        if let Some(joint) = &joint {
+            check_joint(&program, joint)?;
+        }
+        let key = (Arc::as_ptr(&program), joint.as_ref().map(Arc::as_ptr));
+        let list = &mut self.program.callees.0;
+        Ok(*self.callee_ids.entry(key).or_insert_with(|| {
+            list.push(Callee { program, joint });
+            CalleeId(list.len() as u32 - 1)
+        }))
+    }
+
+    /// Adds an equation and returns its results.
+    pub fn push(&mut self, op: Op, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
+        let (first, n) = self.push_raw(op, args)?;
+        Ok((0..n).map(|i| Atom::Value(Value(first + i))).collect())
+    }
+
+    /// Adds an equation and returns its first result, which for most operations is the only one.
+    pub fn push1(&mut self, op: Op, args: &[Atom]) -> Result<Atom, BuildError> {
+        Ok(Atom::Value(Value(self.push_raw(op, args)?.0)))
+    }
+
+    fn push_raw(&mut self, op: Op, args: &[Atom]) -> Result<(u32, u32), BuildError> {
+        let p = &mut self.program;
+        for a in args {
+            match *a {
+                Atom::Value(v) if v.index() >= p.value_shapes.len() => return Err(BuildError::UnknownValue(v)),
+                Atom::Const(c) if c.0 as usize >= p.consts.len() => return Err(BuildError::ForeignVariable),
+                _ => {}
+            }
+        }
+        if p.args.len() + args.len() >= 1 << 31 {
+            return Err(BuildError::TooLarge);
+        }
+        let first = p.value_shapes.len() as u32;
+        // a scalar operation is by far the most frequent case: keep it free of allocation
+        if scalar_arity(&op) == Some(args.len()) && args.iter().all(|a| p.atom_is_scalar(*a)) {
+            self.new_value(Shape::scalar())?;
+        } else {
+            for shape in p.infer(&op, args)? {
+                self.new_value(shape)?;
+            }
+        }
+        let op = intern(&mut self.op_ids, &mut self.program.ops, op);
+        let p = &mut self.program;
+        p.equations.push(Stored { op, first_arg: p.args.len() as u32, first_result: first });
+        p.args.extend_from_slice(args);
+        p.places.push(self.place);
+        let results = p.value_shapes.len() as u32 - first;
+        Ok((first, results))
+    }
+
+    /// Ends the program with these outputs.
+    pub fn finish(mut self, outputs: &[Atom]) -> Result<Program, BuildError> {
+        if outputs.is_empty() {
+            return Err(BuildError::NoOutput);
+        }
+        for a in outputs {
+            if let Atom::Value(v) = a {
+                if v.index() >= self.program.value_shapes.len() {
+                    return Err(BuildError::UnknownValue(*v));
+                }
+            }
+        }
+        self.program.outputs = outputs.to_vec();
+        if self.program.places.iter().all(Option::is_none) {
+            self.program.places = Vec::new();
+        }
+        Ok(self.program)
+    }
+
+    /// Appends the equations of another level of program, its inputs replaced by `args`; returns its outputs.
+    /// Callees are entered as they are. This is one step of inlining, and how a program is extended.
+    pub fn splice(&mut self, p: &Program, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
+        let map = self.splice_all(p, args)?;
+        p.outputs().iter().map(|&o| self.translate(p, &map, o)).collect()
+    }
+
+    /// Like [`Builder::splice`], but returns what became of every value.
+    pub(crate) fn splice_all(&mut self, p: &Program, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
+        let callees = self.adopt(p)?;
+        let mut map: Vec<Atom> = args.to_vec();
+        let outer = self.place;
+        for e in p.equations() {
+            let args = e.args.iter().map(|&a| self.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
+            self.place = e.place.or(outer);
+            map.extend(self.push(e.op.map_callees(|id| callees[id.index()]), &args)?);
+        }
+        self.place = outer;
+        Ok(map)
+    }
+
+    /// Enters all callees of a program; the numbers they have here.
+    pub(crate) fn adopt(&mut self, p: &Program) -> Result<Vec<CalleeId>, BuildError> {
+        p.callees().iter().map(|c| self.callee(c.program.clone(), c.joint.clone())).collect()
+    }
+
+    /// An atom of `p` as an atom of this program.
+    pub(crate) fn translate(&mut self, p: &Program, map: &[Atom], a: Atom) -> Result<Atom, BuildError> {
+        Ok(match a {
+            Atom::Value(v) => map[v.index()],
+            Atom::Const(c) => self.constant(p.constant(c).clone()),
+        })
+    }
+}
+
+impl Program {
+    fn atom_is_scalar(&self, a: Atom) -> bool {
+        a.value().is_none_or(|v| self.shape(v).is_scalar())
+    }
+}
+
+/// The number of arguments of operations that, given scalars, have one scalar result and nothing to check.
+fn scalar_arity(op: &Op) -> Option<usize> {
+    use crate::op::Kink;
+    match op {
+        Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Compare(_) => Some(2),
+        Op::Neg | Op::Inv | Op::Exp | Op::Log | Op::Sqrt | Op::Sin | Op::Cos | Op::Tanh | Op::Sigmoid => Some(1),
+        Op::Power(_) | Op::Kink(Kink::Relu | Kink::Abs) => Some(1),
+        _ => None,
+    }
+}
+
+fn intern<K: Clone + Eq + std::hash::Hash>(ids: &mut Table<K>, list: &mut Vec<K>, key: K) -> u32 {
+    if let Some(&id) = ids.get(&key) {
+        return id;
+    }
+    let id = list.len() as u32;
+    list.push(key.clone());
+    ids.insert(key, id);
+    id
+}
+
+fn check_joint(program: &Program, joint: &Program) -> Result<(), BuildError> {
+    let fail = |why: String| Err(BuildError::Joint { name: program.name().into(), why });
+    let shapes = |p: &Program| p.inputs().iter().map(|i| i.shape.clone()).collect::<Vec<_>>();
+    let outputs = |p: &Program| p.outputs().iter().map(|&o| p.atom_shape(o)).collect::<Vec<_>>();
+    if outputs(program) != [Shape::scalar()] {
+        return fail("only a program with one scalar output can have one".into());
+    }
+    if shapes(program) != shapes(joint) {
+        return fail(format!("its inputs are {:?}, those of the program {:?}", shapes(joint), shapes(program)));
+    }
+    let mut want = vec![Shape::scalar()];
+    want.extend(shapes(program));
+    if outputs(joint) != want {
+        return fail(format!("it returns shapes {:?}, expected {want:?}", outputs(joint)));
+    }
+    Ok(())
+}

@@ -1,0 +1,444 @@
+//! The words of tensor users, all of them views, assemblies and matrix products: reshape, transpose, slice, concat,
+//! gather, broadcast, sums and means, matrix products of vectors and matrices, convolution and pooling.
+
+use super::{BuildError, Builder};
+use crate::number::Rational;
+use crate::op::{Constant, Kink, Lane, Op, OpError};
+use crate::program::Atom;
+use crate::shape::{Layout, Shape, ShapeError};
+
+/// A two-dimensional sliding window: sizes, steps, and how far it hangs over the border, each as (rows, columns).
+///
+/// ```
+/// use crease_core::Window;
+/// let w = Window::new((2, 2)).stride((2, 2));
+/// assert_eq!(w.output((28, 28)), Some((14, 14)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The size of the window.
+    pub size: (usize, usize),
+    /// How far it moves at each step.
+    pub stride: (usize, usize),
+    /// How many rows and columns of padding are on each side.
+    pub padding: (usize, usize),
+}
+
+impl Window {
+    /// A window of that size that moves by one and stays inside.
+    pub fn new(size: (usize, usize)) -> Self {
+        Window { size, stride: (1, 1), padding: (0, 0) }
+    }
+
+    /// The same window with other steps.
+    pub fn stride(self, stride: (usize, usize)) -> Self {
+        Window { stride, ..self }
+    }
+
+    /// The same window with padding on each side.
+    pub fn padding(self, padding: (usize, usize)) -> Self {
+        Window { padding, ..self }
+    }
+
+    /// How many positions it has on an image of that size; nothing where it does not fit.
+    pub fn output(self, image: (usize, usize)) -> Option<(usize, usize)> {
+        let along = |n: usize, size: usize, stride: usize, padding: usize| {
+            let padded = n.checked_add(padding.checked_mul(2)?)?;
+            (size > 0 && stride > 0 && padding < size).then_some(())?;
+            Some(padded.checked_sub(size)? / stride + 1)
+        };
+        Some((
+            along(image.0, self.size.0, self.stride.0, self.padding.0)?,
+            along(image.1, self.size.1, self.stride.1, self.padding.1)?,
+        ))
+    }
+}
+
+/// How a two-dimensional convolution moves: steps and zero padding. The kernel's size is that of its tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conv2d {
+    /// How far the kernel moves at each step.
+    pub stride: (usize, usize),
+    /// How many rows and columns of zeros are on each side.
+    pub padding: (usize, usize),
+}
+
+impl Default for Conv2d {
+    fn default() -> Self {
+        Conv2d { stride: (1, 1), padding: (0, 0) }
+    }
+}
+
+impl Builder {
+    /// Reads `x` through an index map. An identity in the same shape is `x` itself.
+    pub fn view(&mut self, x: Atom, layout: Layout, shape: Shape) -> Result<Atom, BuildError> {
+        if x.value().is_some() && self.shape(x) == shape && layout.is_identity(shape.len()) {
+            return Ok(x);
+        }
+        self.push1(Op::View { layout, shape }, &[x])
+    }
+
+    /// Adds the pieces into zeros, each through its own index map.
+    pub fn assemble(&mut self, shape: Shape, pieces: Vec<(Atom, Layout)>) -> Result<Atom, BuildError> {
+        let (args, layouts): (Vec<_>, Vec<_>) = pieces.into_iter().unzip();
+        self.push1(Op::Assemble { shape, pieces: layouts.into() }, &args)
+    }
+
+    /// Zeros of that shape; a constant if it is a scalar.
+    pub fn zeros(&mut self, shape: Shape) -> Result<Atom, BuildError> {
+        if shape.is_scalar() { Ok(self.constant(Rational::ZERO)) } else { self.assemble(shape, Vec::new()) }
+    }
+
+    /// A tensor of finite numbers.
+    pub fn tensor(&mut self, shape: Shape, data: Vec<f64>) -> Result<Atom, BuildError> {
+        let constant = Constant::new(shape, data)?;
+        self.push1(Op::Constant(constant), &[])
+    }
+
+    /// The same elements in another shape.
+    pub fn reshape(&mut self, x: Atom, shape: &Shape) -> Result<Atom, BuildError> {
+        let from = self.shape(x);
+        if from.len() != shape.len() {
+            return Err(shapes_error("reshape", &[&from, shape], "they must have equally many elements"));
+        }
+        self.view(x, Layout::identity(shape.len()), shape.clone())
+    }
+
+    /// Repeats `x` over a larger shape. Axes are matched from the last one; an axis of size 1 is repeated.
+    pub fn broadcast(&mut self, x: Atom, shape: &Shape) -> Result<Atom, BuildError> {
+        let from = self.shape(x);
+        let Some(layout) = broadcast_layout(&from, shape) else {
+            return Err(shapes_error(
+                "broadcast",
+                &[&from, shape],
+                "matched from the last axis, the first must have equal sizes or 1",
+            ));
+        };
+        self.view(x, layout, shape.clone())
+    }
+
+    /// Reorders the axes: axis i of the result is axis `order[i]` of `x`.
+    pub fn transpose(&mut self, x: Atom, order: &[usize]) -> Result<Atom, BuildError> {
+        let shape = self.shape(x);
+        let mut sorted = order.to_vec();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..shape.rank()) {
+            return Err(OpError::Parameter {
+                op: "transpose".into(),
+                why: format!("{order:?} is no order of the {} axes of {shape}", shape.rank()),
+            }
+            .into());
+        }
+        let to = Shape::new(order.iter().map(|&a| shape.dims()[a]).collect::<Vec<_>>())?;
+        self.view(x, transpose_layout(&shape, order), to)
+    }
+
+    /// Brings one axis to the end.
+    pub(crate) fn axis_last(&mut self, x: Atom, axis: usize) -> Result<Atom, BuildError> {
+        let rank = self.shape(x).rank();
+        let order: Vec<usize> = (0..rank).filter(|&a| a != axis).chain([axis]).collect();
+        self.transpose(x, &order)
+    }
+
+    /// Brings the last axis to a place, undoing [`Builder::axis_last`].
+    pub(crate) fn last_to(&mut self, x: Atom, axis: usize) -> Result<Atom, BuildError> {
+        let rank = self.shape(x).rank();
+        let mut order: Vec<usize> = (0..rank - 1).collect();
+        order.insert(axis, rank - 1);
+        self.transpose(x, &order)
+    }
+
+    /// A part of `x`: for each axis, the first index, the number of indices and the step between them.
+    pub fn slice(&mut self, x: Atom, axes: &[(usize, usize, isize)]) -> Result<Atom, BuildError> {
+        let shape = self.shape(x);
+        let fail = |why: String| Err(OpError::Parameter { op: "slice".into(), why }.into());
+        if axes.len() != shape.rank() {
+            return fail(format!("{} ranges given for shape {shape}", axes.len()));
+        }
+        let mut offset = 0;
+        let mut dims = Vec::new();
+        for ((&(first, count, step), &n), &stride) in axes.iter().zip(shape.dims()).zip(&shape.strides()) {
+            let last = first as i128 + (count as i128 - 1) * step as i128;
+            if count == 0 || first >= n || last < 0 || last >= n as i128 {
+                return fail(format!("{count} indices from {first} in steps of {step} leave an axis of size {n}"));
+            }
+            offset += first * stride as usize;
+            dims.push((count, stride * step));
+        }
+        let to = Shape::new(dims.iter().map(|d| d.0).collect::<Vec<_>>())?;
+        self.view(x, Layout::strided(offset, &dims), to)
+    }
+
+    /// The part of `x` at fixed indices of its first axes: `x[i]`, `x[i, j]`.
+    pub fn at(&mut self, x: Atom, indices: &[usize]) -> Result<Atom, BuildError> {
+        let shape = self.shape(x);
+        let inside = indices.len() <= shape.rank() && indices.iter().zip(shape.dims()).all(|(i, n)| i < n);
+        if !inside {
+            return Err(OpError::Parameter {
+                op: "index".into(),
+                why: format!("there is no element {indices:?} in shape {shape} (indices count from 0)"),
+            }
+            .into());
+        }
+        let strides = shape.strides();
+        let offset = indices.iter().zip(&strides).map(|(i, s)| i * *s as usize).sum();
+        let rest = Shape::new(shape.dims()[indices.len()..].to_vec())?;
+        self.view(x, Layout::strided(offset, &[(rest.len(), 1)]), rest)
+    }
+
+    /// The parts of `x` at these positions of an axis, in this order; positions may repeat.
+    pub fn gather(&mut self, x: Atom, axis: isize, positions: &[usize]) -> Result<Atom, BuildError> {
+        let shape = self.shape(x);
+        let axis = shape.axis(axis)?;
+        let n = shape.dims()[axis];
+        if let Some(bad) = positions.iter().find(|&&i| i >= n) {
+            let why = format!("there is no position {bad} on an axis of size {n} (positions count from 0)");
+            return Err(OpError::Parameter { op: "gather".into(), why }.into());
+        }
+        let mut dims = shape.dims().to_vec();
+        dims[axis] = positions.len();
+        let to = Shape::new(dims)?;
+        let inner: usize = shape.dims()[axis + 1..].iter().product();
+        let outer: usize = shape.dims()[..axis].iter().product();
+        let mut table = Vec::with_capacity(to.len());
+        for o in 0..outer {
+            for &i in positions {
+                let start = (o * n + i) * inner;
+                table.extend((start..start + inner).map(|k| k as u32));
+            }
+        }
+        self.view(x, Layout::table(table), to)
+    }
+
+    /// Puts tensors one after the other along an axis. Scalars count as vectors of one element.
+    pub fn concat(&mut self, parts: &[Atom], axis: isize) -> Result<Atom, BuildError> {
+        let vector = |s: Shape| if s.is_scalar() { Shape::vector(1) } else { Ok(s) };
+        let shapes = parts.iter().map(|&p| vector(self.shape(p))).collect::<Result<Vec<_>, _>>()?;
+        let Some(first) = shapes.first() else {
+            return Err(OpError::Arity { op: "concat".into(), expected: "at least 1".into(), got: 0 }.into());
+        };
+        let axis = first.axis(axis)?;
+        for s in &shapes {
+            let same = s.rank() == first.rank() && (0..s.rank()).all(|i| i == axis || s.dims()[i] == first.dims()[i]);
+            if !same {
+                return Err(shapes_error(
+                    "concat",
+                    &[first, s],
+                    "all axes but the one along which they are joined must agree",
+                ));
+            }
+        }
+        let (to, layouts) = concat_layouts(&shapes, axis)?;
+        let pieces = parts.iter().copied().zip(layouts).collect();
+        self.assemble(to, pieces)
+    }
+
+    /// The sum along some axes, which disappear.
+    pub fn sum(&mut self, x: Atom, axes: &[usize]) -> Result<Atom, BuildError> {
+        let shape = self.shape(x);
+        if axes.is_empty() || shape.is_scalar() {
+            return Ok(x);
+        }
+        let (to, layout) = sum_layout(&shape, axes)?;
+        self.assemble(to, vec![(x, layout)])
+    }
+
+    /// The sum of all elements.
+    pub fn sum_all(&mut self, x: Atom) -> Result<Atom, BuildError> {
+        let axes: Vec<usize> = (0..self.shape(x).rank()).collect();
+        self.sum(x, &axes)
+    }
+
+    /// The mean along some axes, which disappear: a sum and a multiplication by a constant.
+    pub fn mean(&mut self, x: Atom, axes: &[usize]) -> Result<Atom, BuildError> {
+        let shape = self.shape(x);
+        let n: usize = axes.iter().filter_map(|&a| shape.dims().get(a)).product();
+        let total = self.sum(x, axes)?;
+        let share = Rational::new(1, n as i64).unwrap_or(Rational::ONE);
+        let share = self.constant(share);
+        if n == 1 { Ok(total) } else { self.mul(total, share) }
+    }
+
+    /// The product of matrices and vectors: `[m, k] @ [k, n]`, `[m, k] @ [k]`, `[k] @ [k, n]`, `[k] @ [k]`, and stacks of
+    /// matrices with equal leading axes.
+    pub fn matmul(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        let (sa, sb) = (self.shape(a), self.shape(b));
+        let wrong =
+            || shapes_error("@", &[&sa, &sb], "the last axis of the first must be the last but one of the second");
+        if sa.is_scalar() || sb.is_scalar() {
+            return Err(wrong());
+        }
+        let mut left = a;
+        let mut right = b;
+        if let [k] = *sa.dims() {
+            left = self.reshape(a, &Shape::new([1, k])?)?;
+        }
+        if let [k] = *sb.dims() {
+            right = self.reshape(b, &Shape::new([k, 1])?)?;
+        }
+        let product = self.push1(Op::MatMul { transpose_a: false, transpose_b: false }, &[left, right]);
+        let product = product.map_err(|_| wrong())?;
+        let mut dims = self.shape(product).dims().to_vec();
+        if sb.rank() == 1 {
+            dims.pop();
+        }
+        if sa.rank() == 1 {
+            dims.remove(dims.len() - if sb.rank() == 1 { 1 } else { 2 });
+        }
+        self.reshape(product, &Shape::new(dims)?)
+    }
+
+    /// Two-dimensional convolution (correlation, as networks use it) of images `[.., C, H, W]` with kernels `[O, C, h, w]`.
+    pub fn conv2d(&mut self, x: Atom, kernel: Atom, how: Conv2d) -> Result<Atom, BuildError> {
+        let (sx, sk) = (self.shape(x), self.shape(kernel));
+        let wrong = || {
+            shapes_error(
+                "conv2d",
+                &[&sx, &sk],
+                "it takes images [.., C, H, W] and kernels [O, C, h, w] that fit into them",
+            )
+        };
+        let (&[o, c, kh, kw], &[.., xc, h, w]) = (sk.dims(), sx.dims()) else { return Err(wrong()) };
+        let window = Window { size: (kh, kw), stride: how.stride, padding: (0, 0) };
+        let padded = (h + 2 * how.padding.0, w + 2 * how.padding.1);
+        let Some((oh, ow)) = window.output(padded).filter(|_| c == xc) else { return Err(wrong()) };
+        let batch = sx.dims()[..sx.rank() - 3].to_vec();
+        let n: usize = batch.iter().product();
+
+        let x = self.pad2d(x, how.padding)?;
+        let (ph, pw) = (padded.0 as isize, padded.1 as isize);
+        let plane = ph * pw;
+        // one row for each position of the kernel, holding the numbers that lie under it
+        let patches = Layout::strided(
+            0,
+            &[
+                (n, c as isize * plane),
+                (oh, how.stride.0 as isize * pw),
+                (ow, how.stride.1 as isize),
+                (c, plane),
+                (kh, pw),
+                (kw, 1),
+            ],
+        );
+        let rows = self.view(x, patches, Shape::new([n * oh * ow, c * kh * kw])?)?;
+        let kernels = self.reshape(kernel, &Shape::new([o, c * kh * kw])?)?;
+        let y = self.push1(Op::MatMul { transpose_a: false, transpose_b: true }, &[rows, kernels])?;
+        // [n, oh, ow, o] -> [n, o, oh, ow]
+        let to_channels = Layout::strided(0, &[(n, (oh * ow * o) as isize), (o, 1), (oh * ow, o as isize)]);
+        let shape = Shape::new([batch, vec![o, oh, ow]].concat())?;
+        self.view(y, to_channels, shape)
+    }
+
+    /// Zeros around the last two axes.
+    fn pad2d(&mut self, x: Atom, (rows, columns): (usize, usize)) -> Result<Atom, BuildError> {
+        if (rows, columns) == (0, 0) {
+            return Ok(x);
+        }
+        let shape = self.shape(x);
+        let mut dims = shape.dims().to_vec();
+        let rank = dims.len();
+        let (h, w) = (dims[rank - 2], dims[rank - 1]);
+        let planes: usize = dims[..rank - 2].iter().product();
+        let (ph, pw) = (h + 2 * rows, w + 2 * columns);
+        dims[rank - 2] = ph;
+        dims[rank - 1] = pw;
+        let inside = Layout::strided(rows * pw + columns, &[(planes, (ph * pw) as isize), (h, pw as isize), (w, 1)]);
+        self.assemble(Shape::new(dims)?, vec![(x, inside)])
+    }
+
+    /// Two-dimensional max-pooling over the last two axes. Padding never wins: a window that hangs over the border is the
+    /// maximum of what lies inside.
+    pub fn maxpool2d(&mut self, x: Atom, window: Window) -> Result<Atom, BuildError> {
+        let shape = self.shape(x);
+        let rank = shape.rank();
+        let fail = || {
+            BuildError::from(OpError::Parameter {
+                op: "maxpool".into(),
+                why: format!(
+                    "a window of {:?} with padding {:?} does not fit shape {shape}",
+                    window.size, window.padding
+                ),
+            })
+        };
+        if rank < 2 {
+            return Err(fail());
+        }
+        let (h, w) = (shape.dims()[rank - 2], shape.dims()[rank - 1]);
+        let (oh, ow) = window.output((h, w)).ok_or_else(fail)?;
+        let planes: usize = shape.dims()[..rank - 2].iter().product();
+        let ((kh, kw), (sh, sw)) = (window.size, window.stride);
+        let layout = if window.padding == (0, 0) {
+            Layout::strided(
+                0,
+                &[(planes, (h * w) as isize), (oh, (sh * w) as isize), (ow, sw as isize), (kh, w as isize), (kw, 1)],
+            )
+        } else {
+            // outside the border, repeat the nearest element of the window: a number that is there already changes no maximum
+            let (ph, pw) = window.padding;
+            let clamp = |at: usize, pad: usize, n: usize| at.saturating_sub(pad).min(n - 1);
+            let mut table = Vec::with_capacity(planes * oh * ow * kh * kw);
+            for p in 0..planes {
+                for (i, j) in (0..oh).flat_map(|i| (0..ow).map(move |j| (i, j))) {
+                    for (a, b) in (0..kh).flat_map(|a| (0..kw).map(move |b| (a, b))) {
+                        let (r, c) = (clamp(i * sh + a, ph, h), clamp(j * sw + b, pw, w));
+                        table.push(((p * h + r) * w + c) as u32);
+                    }
+                }
+            }
+            Layout::table(table)
+        };
+        let mut dims = shape.dims()[..rank - 2].to_vec();
+        dims.extend([oh, ow, kh * kw]);
+        let windows = self.view(x, layout, Shape::new(dims)?)?;
+        self.push1(Op::Kink(Kink::Max(Lane::Axis)), &[windows])
+    }
+}
+
+/// How a tensor of one shape is repeated over a larger one.
+pub(crate) fn broadcast_layout(from: &Shape, to: &Shape) -> Option<Layout> {
+    let missing = to.rank().checked_sub(from.rank())?;
+    let strides = from.strides();
+    let dims = to.dims().iter().enumerate().map(|(i, &n)| match i.checked_sub(missing) {
+        Some(j) if from.dims()[j] == n => Some((n, strides[j])),
+        Some(j) if from.dims()[j] != 1 => None,
+        _ => Some((n, 0)),
+    });
+    Some(Layout::strided(0, &dims.collect::<Option<Vec<_>>>()?))
+}
+
+/// How a tensor is read with its axes in another order.
+pub(crate) fn transpose_layout(shape: &Shape, order: &[usize]) -> Layout {
+    let strides = shape.strides();
+    let dims: Vec<_> = order.iter().map(|&a| (shape.dims()[a], strides[a])).collect();
+    Layout::strided(0, &dims)
+}
+
+/// Where the elements of a tensor go when some axes are summed over, and the shape that is left.
+pub(crate) fn sum_layout(shape: &Shape, axes: &[usize]) -> Result<(Shape, Layout), ShapeError> {
+    let kept: Vec<usize> = (0..shape.rank()).filter(|a| !axes.contains(a)).collect();
+    let to = Shape::new(kept.iter().map(|&a| shape.dims()[a]).collect::<Vec<_>>())?;
+    let strides = to.strides();
+    let stride = |a: usize| kept.iter().position(|&k| k == a).map_or(0, |i| strides[i]);
+    let loops: Vec<_> = (0..shape.rank()).map(|a| (shape.dims()[a], stride(a))).collect();
+    Ok((to, Layout::strided(0, &loops)))
+}
+
+/// Where tensors go that are joined along an axis, and the shape of the whole. They agree in all other axes.
+pub(crate) fn concat_layouts(shapes: &[Shape], axis: usize) -> Result<(Shape, Vec<Layout>), ShapeError> {
+    let mut dims = shapes[0].dims().to_vec();
+    dims[axis] = shapes.iter().map(|s| s.dims()[axis]).sum();
+    let to = Shape::new(dims)?;
+    let strides = to.strides();
+    let mut at = 0;
+    let layouts = shapes.iter().map(|s| {
+        let loops: Vec<_> = s.dims().iter().zip(&strides).map(|(&n, &stride)| (n, stride)).collect();
+        let offset = at * strides[axis] as usize;
+        at += s.dims()[axis];
+        Layout::strided(offset, &loops)
+    });
+    Ok((to, layouts.collect()))
+}
+
+fn shapes_error(op: &str, shapes: &[&Shape], why: &str) -> BuildError {
+    OpError::Shapes { op: op.into(), shapes: shapes.iter().map(|s| (*s).clone()).collect(), why: why.into() }.into()
+}

@@ -1,0 +1,191 @@
+//! `f64` and `f32` as numbers: IEEE arithmetic, which never fails.
+//!
+//! Division by zero gives an infinity, a logarithm of a negative number NaN,
+//! and NaN passes through everything, `relu`, `max` and `min` included: a
+//! maximum that dropped NaN would hide the fault that made it.
+
+use super::{Number, NumberError, Rational};
+use std::cmp::Ordering;
+
+macro_rules! float_number {
+    ($float:ident, $name:literal, $nearest:ident) => {
+        impl Number for $float {
+            const NAME: &'static str = $name;
+            const EXACT: bool = false;
+
+            fn from_rational(r: &Rational) -> Result<Self, NumberError> {
+                Ok(r.$nearest())
+            }
+
+            fn zero() -> Self {
+                0.0
+            }
+
+            fn one() -> Self {
+                1.0
+            }
+
+            fn from_usize(n: usize) -> Self {
+                n as $float
+            }
+
+            fn add(&self, other: &Self) -> Self {
+                self + other
+            }
+
+            fn sub(&self, other: &Self) -> Self {
+                self - other
+            }
+
+            fn mul(&self, other: &Self) -> Self {
+                self * other
+            }
+
+            fn neg(&self) -> Self {
+                -self
+            }
+
+            fn div(&self, other: &Self) -> Result<Self, NumberError> {
+                Ok(self / other)
+            }
+
+            fn exp(&self) -> Result<Self, NumberError> {
+                Ok($float::exp(*self))
+            }
+
+            fn log(&self) -> Result<Self, NumberError> {
+                Ok($float::ln(*self))
+            }
+
+            fn sqrt(&self) -> Result<Self, NumberError> {
+                Ok($float::sqrt(*self))
+            }
+
+            fn sin(&self) -> Result<Self, NumberError> {
+                Ok($float::sin(*self))
+            }
+
+            fn cos(&self) -> Result<Self, NumberError> {
+                Ok($float::cos(*self))
+            }
+
+            fn tanh(&self) -> Result<Self, NumberError> {
+                Ok($float::tanh(*self))
+            }
+
+            fn sigmoid(&self) -> Result<Self, NumberError> {
+                // The exponential is taken of a number that is not positive,
+                // so that it cannot overflow.
+                Ok(if *self >= 0.0 {
+                    1.0 / (1.0 + $float::exp(-*self))
+                } else {
+                    let e = $float::exp(*self);
+                    e / (1.0 + e)
+                })
+            }
+
+            fn powi(&self, exponent: i32) -> Result<Self, NumberError> {
+                Ok($float::powi(*self, exponent))
+            }
+
+            fn compare(&self, other: &Self) -> Option<Ordering> {
+                self.partial_cmp(other)
+            }
+
+            fn is_finite(&self) -> bool {
+                $float::is_finite(*self)
+            }
+
+            fn is_nan(&self) -> bool {
+                $float::is_nan(*self)
+            }
+
+            fn relu(&self) -> Result<Self, NumberError> {
+                Ok(if *self <= 0.0 { 0.0 } else { *self })
+            }
+
+            fn abs(&self) -> Result<Self, NumberError> {
+                Ok($float::abs(*self))
+            }
+
+            fn max(&self, other: &Self) -> Result<Self, NumberError> {
+                Ok(match self.partial_cmp(other) {
+                    Some(Ordering::Less) => *other,
+                    Some(Ordering::Greater) => *self,
+                    // Adding makes NaN of NaN, and 0 of 0 and -0 in any order.
+                    Some(Ordering::Equal) if *self != 0.0 => *self,
+                    _ => self + other,
+                })
+            }
+
+            fn min(&self, other: &Self) -> Result<Self, NumberError> {
+                Ok(-Number::max(&-self, &-other)?)
+            }
+
+            fn to_f64(&self) -> f64 {
+                f64::from(*self)
+            }
+        }
+    };
+}
+
+float_number!(f64, "f64", to_f64);
+float_number!(f32, "f32", to_f32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_passes_through() {
+        let nan = f64::NAN;
+        assert!(Number::relu(&nan).unwrap().is_nan());
+        assert!(Number::max(&nan, &1.0).unwrap().is_nan());
+        assert!(Number::max(&1.0, &nan).unwrap().is_nan());
+        assert!(Number::min(&1.0, &nan).unwrap().is_nan());
+        assert!(Number::max(&f64::INFINITY, &nan).unwrap().is_nan());
+        assert!(Number::sigmoid(&nan).unwrap().is_nan());
+        assert_eq!(nan.compare(&1.0), None);
+    }
+
+    #[test]
+    fn signed_zeros_are_settled() {
+        assert!(Number::relu(&-0.0_f64).unwrap().is_sign_positive());
+        assert!(Number::max(&-0.0_f64, &0.0).unwrap().is_sign_positive());
+        assert!(Number::max(&0.0_f64, &-0.0).unwrap().is_sign_positive());
+        assert!(Number::min(&0.0_f64, &-0.0).unwrap().is_sign_negative());
+        assert!(Number::min(&-0.0_f64, &0.0).unwrap().is_sign_negative());
+    }
+
+    #[test]
+    fn ordinary_maxima() {
+        assert_eq!(Number::max(&3.0_f64, &2.0), Ok(3.0));
+        assert_eq!(Number::max(&2.0_f64, &2.0), Ok(2.0));
+        assert_eq!(Number::min(&3.0_f32, &2.0), Ok(2.0));
+        assert_eq!(Number::max(&f64::INFINITY, &f64::INFINITY), Ok(f64::INFINITY));
+    }
+
+    #[test]
+    fn sigmoid_is_stable_on_both_sides() {
+        assert_eq!(Number::sigmoid(&1000.0_f64), Ok(1.0));
+        assert_eq!(Number::sigmoid(&-1000.0_f64), Ok(0.0));
+        assert_eq!(Number::sigmoid(&0.0_f32), Ok(0.5));
+        let tail = Number::sigmoid(&-40.0_f64).unwrap();
+        assert!((tail / (-40.0_f64).exp() - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn division_by_zero_is_ieee() {
+        assert_eq!(Number::div(&1.0_f64, &0.0), Ok(f64::INFINITY));
+        assert!(!Number::is_finite(&Number::inv(&0.0_f32).unwrap()));
+    }
+
+    #[test]
+    fn single_precision_is_rounded_once() {
+        // Just above a tie between two f32, by less than an f64 can hold:
+        // rounding through f64 would land on the tie and then go down.
+        let r: Rational = "1.000000059604644775390625000000001".parse().unwrap();
+        assert_eq!(f32::from_rational(&r), Ok(1.0 + f32::EPSILON));
+        assert_eq!(r.to_f64() as f32, 1.0);
+    }
+}

@@ -1,0 +1,434 @@
+//! The operations: a closed set, matched exhaustively in every room, so that the compiler lists what a new one needs.
+//!
+//! An operation is scalar, or a scalar one applied to every element of tensors of one shape, or it works on *lanes*:
+//! groups of numbers given either as several arguments or as the last axis of one ([`Lane`]). Structure costs nothing
+//! and is carried by [`Op::View`] and [`Op::Assemble`]. What the paper writes as a nonsmooth elementary function is a
+//! [`Kink`]; the same with its derivative, the paper's *gd*, is [`Op::Joint`]: one equation with several results, at the
+//! price of the kink alone wherever the appendix of the paper shows how.
+//!
+//! Which shapes go in and come out is in [`infer`](crate::op::infer); meaning is in [`run`](crate::run()), rules are in
+//! [`differentiate`](crate::differentiate), prices in [`cost`](crate::cost).
+
+pub(crate) mod infer;
+
+pub use infer::{OpError, infer};
+
+use crate::number::Rational;
+use crate::shape::{Layout, Shape};
+use std::fmt;
+use std::sync::Arc;
+
+/// An operation of a program. See the [module](self) for the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// `a + b`. With a constant argument this is the paper's `+c`.
+    Add,
+    /// `a - b`.
+    Sub,
+    /// `a * b`. With a constant argument this is the paper's `xc`.
+    Mul,
+    /// `a / b`.
+    Div,
+    /// `-a`.
+    Neg,
+    /// `1 / a`.
+    Inv,
+    /// The exponential.
+    Exp,
+    /// The natural logarithm.
+    Log,
+    /// The square root.
+    Sqrt,
+    /// The sine.
+    Sin,
+    /// The cosine.
+    Cos,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// `1 / (1 + exp(-a))`.
+    Sigmoid,
+    /// `a ^ k` for an integer k.
+    Power(i32),
+    /// `log(sum(exp(lane)))`, computed without overflow. Smooth.
+    LogSumExp(Lane),
+    /// [`Op::LogSumExp`] and its gradient, the softmax of the lane.
+    LogSumExpJoint(Lane),
+    /// A nonsmooth operation.
+    Kink(Kink),
+    /// A nonsmooth operation together with an element of its conservative gradient: the value or values first, then one
+    /// weight for each argument. Sorting gives the permutation instead of weights.
+    Joint(Kink, Choice),
+    /// Reorders a lane by the permutation that a joint sort gave: `out[i] = lane[perm[i]]`, or, inverse,
+    /// `out[perm[i]] = lane[i]`. The arguments are the lane, then the permutation.
+    Permute {
+        /// How the lane is given.
+        lane: Lane,
+        /// Whether to undo the permutation.
+        inverse: bool,
+    },
+    /// 1 where the comparison holds, else 0.
+    Compare(Comparison),
+    /// Boolean combination of 0/1 values.
+    Logic(Logic),
+    /// A tensor of constants.
+    Constant(Constant),
+    /// Reads an argument through an index map.
+    View {
+        /// Where each element comes from.
+        layout: Layout,
+        /// The shape of the result.
+        shape: Shape,
+    },
+    /// Adds the arguments into zeros, each through its own index map: sums, concatenation, padding, scattering.
+    Assemble {
+        /// The shape of the result.
+        shape: Shape,
+        /// For each argument, where its elements go.
+        pieces: Box<[Layout]>,
+    },
+    /// The product of the matrices in the last two axes; all axes before them must agree.
+    MatMul {
+        /// Whether the first matrix is transposed.
+        transpose_a: bool,
+        /// Whether the second matrix is transposed.
+        transpose_b: bool,
+    },
+    /// Runs a sub-program: this is how programs of programs come about.
+    Call(CalleeId),
+    /// A selection function: the first branch whose condition is 1 is run, the last one if none is. The arguments are the
+    /// conditions, one fewer than branches, then the arguments of the branches.
+    Select(Box<[CalleeId]>),
+}
+
+/// How an operation on a group of numbers is given that group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Lane {
+    /// As several arguments of one shape.
+    Args,
+    /// As the last axis of one argument.
+    Axis,
+}
+
+/// A nonsmooth operation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kink {
+    /// `max(0, a)`.
+    Relu,
+    /// `a * relu(b)`, the form in which the paper prices ReLU.
+    TimesRelu,
+    /// The absolute value.
+    Abs,
+    /// `a` where positive, else `slope * a`.
+    LeakyRelu(Rational),
+    /// `a` where positive, else `scale * (exp(a) - 1)`.
+    Elu(Rational),
+    /// The largest of a lane.
+    Max(Lane),
+    /// The smallest of a lane.
+    Min(Lane),
+    /// The k-th smallest of a lane, counted from 0.
+    OrderStatistic(Lane, usize),
+    /// A lane in ascending order.
+    Sort(Lane),
+    /// The sum of the absolute values of a lane.
+    Norm1(Lane),
+    /// The largest absolute value of a lane.
+    NormInf(Lane),
+    /// The largest entry of `A x`: max-m-linear. As arguments, A comes row by row, then x.
+    MaxLinear {
+        /// How A and x are given.
+        lane: Lane,
+        /// The number of linear functions.
+        rows: usize,
+    },
+}
+
+/// What a [`Op::Joint`] picks at its kink; made by a [`Selection`](crate::differentiate::Selection).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    /// The derivative where an operation of one variable has its kink.
+    pub at_kink: Rational,
+    /// Which tied arguments take the weight.
+    pub ties: Ties,
+}
+
+/// Which of several tied arguments of a maximum take the derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ties {
+    /// The first of them.
+    First,
+    /// The last of them.
+    Last,
+    /// All of them, in equal parts.
+    Average,
+    /// All of them, each in full. Some frameworks do this; it is no element of any conservative gradient, and a
+    /// [`Selection`](crate::differentiate::Selection) that holds it is refused.
+    Every,
+}
+
+impl Ties {
+    /// The name in the text language.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ties::First => "first",
+            Ties::Last => "last",
+            Ties::Average => "average",
+            Ties::Every => "every",
+        }
+    }
+
+    /// The convention of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Ties::First, Ties::Last, Ties::Average, Ties::Every].into_iter().find(|t| t.name() == name)
+    }
+}
+
+/// A comparison of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Comparison {
+    /// `a < b`.
+    Less,
+    /// `a <= b`.
+    LessEqual,
+    /// `a > b`.
+    Greater,
+    /// `a >= b`.
+    GreaterEqual,
+    /// `a == b`.
+    Equal,
+    /// `a != b`.
+    NotEqual,
+}
+
+impl Comparison {
+    /// The sign in the text language.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Comparison::Less => "<",
+            Comparison::LessEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterEqual => ">=",
+            Comparison::Equal => "==",
+            Comparison::NotEqual => "!=",
+        }
+    }
+
+    /// Whether the comparison holds of two numbers in this order.
+    pub fn holds(self, order: std::cmp::Ordering) -> bool {
+        match self {
+            Comparison::Less => order.is_lt(),
+            Comparison::LessEqual => order.is_le(),
+            Comparison::Greater => order.is_gt(),
+            Comparison::GreaterEqual => order.is_ge(),
+            Comparison::Equal => order.is_eq(),
+            Comparison::NotEqual => order.is_ne(),
+        }
+    }
+}
+
+/// A Boolean operation on 0/1 values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Logic {
+    /// Both.
+    And,
+    /// At least one.
+    Or,
+    /// Not this one.
+    Not,
+}
+
+impl Logic {
+    /// The word in the text language.
+    pub fn word(self) -> &'static str {
+        match self {
+            Logic::And => "and",
+            Logic::Or => "or",
+            Logic::Not => "not",
+        }
+    }
+}
+
+/// Which entry of a program's list of callees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CalleeId(pub(crate) u32);
+
+impl CalleeId {
+    /// The position in [`Program::callees`](crate::Program::callees).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A tensor of finite constants, shared and compared by content.
+///
+/// ```
+/// use crease_core::{Constant, Shape};
+/// let c = Constant::new(Shape::new([2, 2]).unwrap(), vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+/// assert_eq!(c.data()[3], 4.0);
+/// assert!(Constant::new(Shape::scalar(), vec![f64::NAN]).is_err());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Constant {
+    shape: Shape,
+    data: Arc<[f64]>,
+}
+
+impl Constant {
+    /// A tensor from its elements in row-major order, all finite.
+    pub fn new(shape: Shape, data: impl Into<Arc<[f64]>>) -> Result<Self, OpError> {
+        let mut data: Arc<[f64]> = data.into();
+        if data.len() != shape.len() {
+            return Err(OpError::Data { shape, len: data.len() });
+        }
+        if let Some(position) = data.iter().position(|x| !x.is_finite()) {
+            return Err(OpError::NotFinite { position, value: data[position] });
+        }
+        // constants are rational numbers, and those have one zero
+        if data.iter().any(|x| *x == 0.0 && x.is_sign_negative()) {
+            data = data.iter().map(|x| x + 0.0).collect();
+        }
+        Ok(Constant { shape, data })
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The elements in row-major order.
+    pub fn data(&self) -> &[f64] {
+        &self.data
+    }
+}
+
+impl PartialEq for Constant {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape == other.shape
+            && (Arc::ptr_eq(&self.data, &other.data)
+                || self.data.iter().zip(other.data.iter()).all(|(a, b)| a.to_bits() == b.to_bits()))
+    }
+}
+
+impl Eq for Constant {}
+
+impl std::hash::Hash for Constant {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.shape.hash(state);
+        // a few elements tell most tensors apart; equality looks at all of them
+        for x in self.data.iter().take(8) {
+            state.write_u64(x.to_bits());
+        }
+    }
+}
+
+impl Op {
+    /// The name of the operation in the text language, without the tick of a joint operation.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::Add => "+",
+            Op::Sub => "-",
+            Op::Mul => "*",
+            Op::Div => "/",
+            Op::Neg => "neg",
+            Op::Inv => "inv",
+            Op::Exp => "exp",
+            Op::Log => "log",
+            Op::Sqrt => "sqrt",
+            Op::Sin => "sin",
+            Op::Cos => "cos",
+            Op::Tanh => "tanh",
+            Op::Sigmoid => "sigmoid",
+            Op::Power(_) => "^",
+            Op::LogSumExp(_) | Op::LogSumExpJoint(_) => "logsumexp",
+            Op::Kink(k) | Op::Joint(k, _) => k.name(),
+            Op::Permute { inverse: false, .. } => "permute",
+            Op::Permute { inverse: true, .. } => "unpermute",
+            Op::Compare(c) => c.sign(),
+            Op::Logic(l) => l.word(),
+            Op::Constant(_) => "constant",
+            Op::View { .. } => "view",
+            Op::Assemble { .. } => "assemble",
+            Op::MatMul { .. } => "@",
+            Op::Call(_) => "call",
+            Op::Select(_) => "select",
+        }
+    }
+
+    /// Whether the operation only moves numbers about: it has no price and no predecessors of its own in the paper's sense.
+    pub fn is_structural(&self) -> bool {
+        matches!(self, Op::View { .. } | Op::Constant(_))
+    }
+
+    /// The sub-programs that the operation runs.
+    pub fn callees(&self) -> &[CalleeId] {
+        match self {
+            Op::Call(id) => std::slice::from_ref(id),
+            Op::Select(ids) => ids,
+            _ => &[],
+        }
+    }
+
+    /// The same operation with its sub-programs renumbered.
+    pub fn map_callees(&self, mut to: impl FnMut(CalleeId) -> CalleeId) -> Op {
+        match self {
+            Op::Call(id) => Op::Call(to(*id)),
+            Op::Select(ids) => Op::Select(ids.iter().map(|&id| to(id)).collect()),
+            other => other.clone(),
+        }
+    }
+}
+
+impl Kink {
+    /// The name in the text language.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kink::Relu => "relu",
+            Kink::TimesRelu => "times_relu",
+            Kink::Abs => "abs",
+            Kink::LeakyRelu(_) => "leaky_relu",
+            Kink::Elu(_) => "elu",
+            Kink::Max(_) => "max",
+            Kink::Min(_) => "min",
+            Kink::OrderStatistic(..) => "order_statistic",
+            Kink::Sort(_) => "sort",
+            Kink::Norm1(_) => "norm1",
+            Kink::NormInf(_) => "norminf",
+            Kink::MaxLinear { .. } => "max_linear",
+        }
+    }
+
+    /// How the lane is given, for those that work on one.
+    pub fn lane(&self) -> Option<Lane> {
+        match self {
+            Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => None,
+            Kink::Max(l)
+            | Kink::Min(l)
+            | Kink::OrderStatistic(l, _)
+            | Kink::Sort(l)
+            | Kink::Norm1(l)
+            | Kink::NormInf(l) => Some(*l),
+            Kink::MaxLinear { lane, .. } => Some(*lane),
+        }
+    }
+
+    /// The same operation with its lane given another way.
+    pub fn with_lane(&self, lane: Lane) -> Kink {
+        match self {
+            Kink::Max(_) => Kink::Max(lane),
+            Kink::Min(_) => Kink::Min(lane),
+            Kink::OrderStatistic(_, k) => Kink::OrderStatistic(lane, *k),
+            Kink::Sort(_) => Kink::Sort(lane),
+            Kink::Norm1(_) => Kink::Norm1(lane),
+            Kink::NormInf(_) => Kink::NormInf(lane),
+            Kink::MaxLinear { rows, .. } => Kink::MaxLinear { lane, rows: *rows },
+            other => other.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tick = if matches!(self, Op::Joint(..) | Op::LogSumExpJoint(_)) { "'" } else { "" };
+        write!(f, "{}{tick}", self.name())
+    }
+}

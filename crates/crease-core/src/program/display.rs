@@ -1,0 +1,408 @@
+//! Printing: a program in its own text language, so that what is printed can be read, kept and parsed back.
+//!
+//! One equation a line, `let v7 = ...`; the library comes first, callees before callers. Views and assemblies print by
+//! the word a user would have written (`x[2]`, `transpose`, `sum`, `concat`, ...) where there is one, else in full.
+//! Infix operators fold constants when they are parsed, so an equation of constants alone prints as a call.
+
+use super::{Atom, Equation, Program, Value};
+use crate::builder::structure::{broadcast_layout, concat_layouts, sum_layout, transpose_layout};
+use crate::number::Rational;
+use crate::op::{Choice, Kink, Lane, Logic, Op, Ties};
+use crate::shape::{Layout, Shape};
+use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+/// Words that no input and no program can be named by: the operations and the syntax of the language.
+pub const RESERVED: &[&str] = &[
+    "program",
+    "joint",
+    "let",
+    "return",
+    "select",
+    "else",
+    "and",
+    "or",
+    "not",
+    "neg",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "inv",
+    "exp",
+    "log",
+    "sqrt",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "power",
+    "logsumexp",
+    "relu",
+    "times_relu",
+    "abs",
+    "leaky_relu",
+    "elu",
+    "max",
+    "min",
+    "order_statistic",
+    "median",
+    "sort",
+    "norm1",
+    "norminf",
+    "max_linear",
+    "permute",
+    "unpermute",
+    "constant",
+    "view",
+    "assemble",
+    "put",
+    "zeros",
+    "reshape",
+    "broadcast",
+    "transpose",
+    "slice",
+    "concat",
+    "gather",
+    "sum",
+    "mean",
+    "dot",
+    "matmul",
+    "conv2d",
+    "maxpool",
+];
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let library = self.library();
+        let mut joints: HashMap<*const Program, Arc<Program>> = HashMap::new();
+        for p in library.iter().map(|p| &**p).chain([self]) {
+            for c in p.callees() {
+                if let Some(j) = &c.joint {
+                    joints.insert(Arc::as_ptr(&c.program), j.clone());
+                }
+            }
+        }
+        let is_joint: HashSet<*const Program> = joints.values().map(Arc::as_ptr).collect();
+        let mut taken: HashSet<String> = RESERVED.iter().map(|w| w.to_string()).collect();
+        let mut names: HashMap<*const Program, String> = HashMap::new();
+        for p in library.iter().filter(|p| !is_joint.contains(&Arc::as_ptr(p))) {
+            let name = fresh(p.name(), &mut taken);
+            print_one(f, "program", &name, p, &names)?;
+            f.write_char('\n')?;
+            if let Some(j) = joints.get(&Arc::as_ptr(p)) {
+                print_one(f, "joint", &name, j, &names)?;
+                f.write_char('\n')?;
+            }
+            names.insert(Arc::as_ptr(p), name);
+        }
+        let name = fresh(self.name(), &mut taken);
+        print_one(f, "program", &name, self, &names)
+    }
+}
+
+/// A name of the language that is like the given one and not taken yet.
+fn fresh(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut base = identifier(name);
+    if RESERVED.contains(&&*base) {
+        base.push('_');
+    }
+    let mut candidate = base.clone();
+    for i in 2.. {
+        if taken.insert(candidate.clone()) {
+            break;
+        }
+        candidate = format!("{base}_{i}");
+    }
+    candidate
+}
+
+fn identifier(name: &str) -> String {
+    let mut out: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    if !out.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        out.insert(0, '_');
+    }
+    out
+}
+
+fn print_one(
+    f: &mut fmt::Formatter<'_>,
+    keyword: &str,
+    name: &str,
+    p: &Program,
+    names: &HashMap<*const Program, String>,
+) -> fmt::Result {
+    let printer = Printer::new(p, names);
+    write!(f, "{keyword} {name}(")?;
+    for (i, input) in p.inputs().iter().enumerate() {
+        let sep = if i == 0 { "" } else { ", " };
+        let shape = if input.shape.is_scalar() { String::new() } else { input.shape.to_string() };
+        write!(f, "{sep}{}{shape}", printer.inputs[i])?;
+    }
+    f.write_str(") {\n")?;
+    for e in p.equations() {
+        f.write_str("  let ")?;
+        for (i, v) in e.results().enumerate() {
+            write!(f, "{}{}", if i == 0 { "" } else { ", " }, printer.value(v))?;
+        }
+        writeln!(f, " = {}", printer.equation(&e))?;
+    }
+    writeln!(f, "  return {}\n}}", printer.atoms(p.outputs()))
+}
+
+impl Program {
+    /// An equation as it stands behind `let v = `, callees by their own names.
+    pub(crate) fn equation_text(&self, i: usize) -> String {
+        let named = |p: &Arc<Program>| (Arc::as_ptr(p), p.name().to_string());
+        let names = self.callees().iter().map(|c| named(&c.program)).collect();
+        Printer::new(self, &names).equation(&self.equation(i))
+    }
+}
+
+struct Printer<'p> {
+    p: &'p Program,
+    names: &'p HashMap<*const Program, String>,
+    inputs: Vec<String>,
+    prefix: &'static str,
+}
+
+impl<'p> Printer<'p> {
+    fn new(p: &'p Program, names: &'p HashMap<*const Program, String>) -> Self {
+        let mut taken: HashSet<String> = names.values().cloned().collect();
+        taken.extend(RESERVED.iter().map(|w| w.to_string()));
+        let inputs: Vec<String> = p.inputs().iter().map(|i| fresh(&i.name, &mut taken)).collect();
+        let free = |prefix: &&str| {
+            let clashes = |n: &String| {
+                n.strip_prefix(prefix).is_some_and(|r| !r.is_empty() && r.bytes().all(|b| b.is_ascii_digit()))
+            };
+            !inputs.iter().chain(names.values()).any(clashes)
+        };
+        let prefix = ["v", "t", "u", "w", "value_"].into_iter().find(free).unwrap_or("__v");
+        Printer { p, names, inputs, prefix }
+    }
+
+    fn value(&self, v: Value) -> String {
+        match self.inputs.get(v.index()) {
+            Some(name) => name.clone(),
+            None => format!("{}{}", self.prefix, v.index()),
+        }
+    }
+
+    fn atom(&self, a: Atom) -> String {
+        match a {
+            Atom::Value(v) => self.value(v),
+            Atom::Const(c) => literal(self.p.constant(c)),
+        }
+    }
+
+    fn atoms(&self, atoms: &[Atom]) -> String {
+        atoms.iter().map(|&a| self.atom(a)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn call(&self, name: &str, args: &[Atom], named: &[(&str, String)]) -> String {
+        let named = named.iter().map(|(k, v)| format!("{k}={v}"));
+        let all: Vec<String> = args.iter().map(|&a| self.atom(a)).chain(named).collect();
+        format!("{name}({})", all.join(", "))
+    }
+
+    fn equation(&self, e: &Equation<'_>) -> String {
+        let foldable = e.args.iter().all(|a| a.value().is_none());
+        let infix = |sign: &str, word: &str| match e.args {
+            [a, b] if !foldable => format!("{} {sign} {}", self.atom(*a), self.atom(*b)),
+            _ => self.call(word, e.args, &[]),
+        };
+        match e.op {
+            Op::Add => infix("+", "add"),
+            Op::Sub => infix("-", "sub"),
+            Op::Mul => infix("*", "mul"),
+            Op::Div => infix("/", "div"),
+            Op::Neg if foldable => self.call("neg", e.args, &[]),
+            Op::Neg => format!("-{}", self.atoms(e.args)),
+            Op::Power(k) if foldable => format!("power({}, {k})", self.atoms(e.args)),
+            Op::Power(k) => format!("{} ^ {k}", self.atoms(e.args)),
+            Op::Compare(c) => format!("{} {} {}", self.atom(e.args[0]), c.sign(), self.atom(e.args[1])),
+            Op::Logic(Logic::Not) => format!("not {}", self.atoms(e.args)),
+            Op::Logic(l) => format!("{} {} {}", self.atom(e.args[0]), l.word(), self.atom(e.args[1])),
+            Op::LogSumExp(lane) | Op::LogSumExpJoint(lane) => self.call(&e.op.to_string(), e.args, &axis(*lane)),
+            Op::Kink(kink) => self.kink(e, kink, None),
+            Op::Joint(kink, choice) => self.kink(e, kink, Some(choice)),
+            Op::Permute { lane, .. } => self.call(e.op.name(), e.args, &axis(*lane)),
+            Op::Constant(c) if c.shape().is_scalar() => format!("constant({})", literal(&exact(c.data()[0]))),
+            Op::Constant(c) => tensor(c.shape().dims(), c.data()),
+            Op::View { layout, shape } => self.view(e.args[0], layout, shape),
+            Op::Assemble { shape, pieces } => self.assemble(e.args, pieces, shape),
+            Op::MatMul { transpose_a, transpose_b } => match (transpose_a, transpose_b) {
+                (false, false) => format!("{} @ {}", self.atom(e.args[0]), self.atom(e.args[1])),
+                (a, b) => {
+                    let which = if *a && *b {
+                        "both"
+                    } else if *a {
+                        "first"
+                    } else {
+                        "second"
+                    };
+                    self.call("matmul", e.args, &[("transpose", which.into())])
+                }
+            },
+            Op::Call(id) => self.call(&self.names[&Arc::as_ptr(&self.p.callee(*id).program)], e.args, &[]),
+            Op::Select(ids) => {
+                let (conditions, args) = e.args.split_at(ids.len() - 1);
+                let conditions = conditions.iter().map(|&c| self.atom(c)).chain(["else".into()]);
+                let arms = conditions.zip(ids).map(|(c, id)| {
+                    let name = &self.names[&Arc::as_ptr(&self.p.callee(*id).program)];
+                    format!("{c} => {}", self.call(name, args, &[]))
+                });
+                format!("select {{ {} }}", arms.collect::<Vec<_>>().join(", "))
+            }
+            Op::Inv | Op::Exp | Op::Log | Op::Sqrt | Op::Sin | Op::Cos | Op::Tanh | Op::Sigmoid => {
+                self.call(e.op.name(), e.args, &[])
+            }
+        }
+    }
+
+    fn kink(&self, e: &Equation<'_>, kink: &Kink, choice: Option<&Choice>) -> String {
+        let mut named: Vec<(&str, String)> = match kink {
+            Kink::LeakyRelu(slope) => vec![("slope", literal(slope))],
+            Kink::Elu(scale) => vec![("scale", literal(scale))],
+            Kink::OrderStatistic(_, k) => vec![("k", k.to_string())],
+            Kink::MaxLinear { lane: Lane::Args, rows } => vec![("rows", rows.to_string())],
+            _ => Vec::new(),
+        };
+        if !matches!(kink, Kink::MaxLinear { .. }) {
+            named.extend(kink.lane().map(axis).unwrap_or_default());
+        }
+        if let Some(choice) = choice {
+            if !choice.at_kink.is_zero() {
+                named.push(("at", literal(&choice.at_kink)));
+            }
+            if choice.ties != Ties::First {
+                named.push(("ties", choice.ties.name().into()));
+            }
+        }
+        self.call(&e.op.to_string(), e.args, &named)
+    }
+
+    fn view(&self, x: Atom, layout: &Layout, shape: &Shape) -> String {
+        let from = self.p.atom_shape(x);
+        let name = self.atom(x);
+        if layout.is_identity(from.len()) {
+            return format!("reshape({name}, {shape})");
+        }
+        if broadcast_layout(&from, shape).as_ref() == Some(layout) {
+            return format!("broadcast({name}, {shape})");
+        }
+        if let Some(indices) = element(&from, layout, shape) {
+            return format!("{name}{indices:?}");
+        }
+        if let Some(order) = orders(from.rank()).into_iter().find(|order| {
+            order.iter().map(|&a| from.dims()[a]).eq(shape.dims().iter().copied())
+                && transpose_layout(&from, order) == *layout
+        }) {
+            return format!("transpose({name}, {order:?})");
+        }
+        format!("view({name}, {shape}, {})", map(layout))
+    }
+
+    fn assemble(&self, args: &[Atom], pieces: &[Layout], shape: &Shape) -> String {
+        let shapes: Vec<Shape> = args.iter().map(|&a| self.p.atom_shape(a)).collect();
+        match args {
+            [] => return format!("zeros({shape})"),
+            [x] if x.value().is_some() => {
+                let from = &shapes[0];
+                let axes = (1..1u32 << from.rank().min(6))
+                    .map(|bits| (0..from.rank()).filter(|a| bits >> a & 1 == 1).collect::<Vec<_>>());
+                for axes in axes {
+                    if sum_layout(from, &axes).is_ok_and(|(to, l)| to == *shape && l == pieces[0]) {
+                        return match &axes[..] {
+                            all if all.len() == from.rank() => format!("sum({})", self.atom(*x)),
+                            [one] => format!("sum({}, axis={one})", self.atom(*x)),
+                            some => format!("sum({}, axis={some:?})", self.atom(*x)),
+                        };
+                    }
+                }
+            }
+            _ => {
+                let vector = |s: &Shape| if s.is_scalar() { Shape::vector(1).unwrap_or_default() } else { s.clone() };
+                let shapes: Vec<Shape> = shapes.iter().map(vector).collect();
+                let alike = |axis: usize| {
+                    shapes.iter().all(|s| {
+                        s.rank() == shape.rank() && (0..s.rank()).all(|a| a == axis || s.dims()[a] == shape.dims()[a])
+                    })
+                };
+                for axis in (0..shape.rank()).filter(|&a| alike(a)) {
+                    if concat_layouts(&shapes, axis).is_ok_and(|(to, l)| to == *shape && l == pieces) {
+                        return self.call("concat", args, &[("axis", axis.to_string())]);
+                    }
+                }
+            }
+        }
+        let puts = args.iter().zip(pieces).map(|(&a, l)| format!("put({}, {})", self.atom(a), map(l)));
+        format!("assemble({shape}, {})", puts.collect::<Vec<_>>().join(", "))
+    }
+}
+
+fn axis(lane: Lane) -> Vec<(&'static str, String)> {
+    match lane {
+        Lane::Args => Vec::new(),
+        Lane::Axis => vec![("axis", "-1".into())],
+    }
+}
+
+/// A constant as an operand: a fraction is bracketed, because `a * 1/3` would be read as `(a * 1) / 3`.
+fn literal(c: &Rational) -> String {
+    let text = c.to_string();
+    if text.contains('/') { format!("({text})") } else { text }
+}
+
+fn exact(x: f64) -> Rational {
+    Rational::from_f64(x).unwrap_or(Rational::ZERO)
+}
+
+fn tensor(dims: &[usize], data: &[f64]) -> String {
+    let parts: Vec<String> = match dims {
+        [] | [_] => data.iter().map(|&x| exact(x).to_string()).collect(),
+        [_, inner @ ..] => data.chunks(inner.iter().product()).map(|part| tensor(inner, part)).collect(),
+    };
+    format!("[{}]", parts.join(", "))
+}
+
+/// The indices `x[i, j]` that read this block, if there are any.
+fn element(from: &Shape, layout: &Layout, to: &Shape) -> Option<Vec<usize>> {
+    let k = from.rank().checked_sub(to.rank()).filter(|&k| k > 0)?;
+    let Layout::Strided { offset, .. } = layout else { return None };
+    if from.dims()[k..] != *to.dims() || *layout != Layout::strided(*offset, &[(to.len(), 1)]) || offset % to.len() != 0
+    {
+        return None;
+    }
+    let strides = from.strides();
+    Some((0..k).map(|a| offset / strides[a] as usize % from.dims()[a]).collect())
+}
+
+/// All orders of a few axes, none for many.
+fn orders(rank: usize) -> Vec<Vec<usize>> {
+    if !(2..=5).contains(&rank) {
+        return Vec::new();
+    }
+    let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+    for _ in 0..rank {
+        all = all
+            .into_iter()
+            .flat_map(|head| {
+                (0..rank).filter(|a| !head.contains(a)).map(|a| [&head[..], &[a]].concat()).collect::<Vec<_>>()
+            })
+            .collect();
+    }
+    all
+}
+
+fn map(layout: &Layout) -> String {
+    match layout {
+        Layout::Strided { offset, dims } => {
+            let sizes: Vec<usize> = dims.iter().map(|d| d.size).collect();
+            let strides: Vec<isize> = dims.iter().map(|d| d.stride).collect();
+            format!("from={offset}, sizes={sizes:?}, strides={strides:?}")
+        }
+        Layout::Table(t) => format!("table={t:?}"),
+    }
+}

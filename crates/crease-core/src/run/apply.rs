@@ -1,0 +1,204 @@
+//! What each operation does to numbers.
+
+use super::Arg;
+use super::lanes::{self, Group};
+use crate::number::{Number, NumberError, Rational};
+use crate::op::{Choice, Kink, Lane, Logic, Op};
+use crate::program::{Equation, Program};
+use std::cmp::Ordering;
+
+type Results<N> = Result<Vec<Vec<N>>, NumberError>;
+
+/// Carries out one equation that runs no sub-program.
+pub(super) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>]) -> Results<N> {
+    let len = p.shape(e.first).len();
+    let unary = |f: &dyn Fn(&N) -> Result<N, NumberError>| -> Results<N> {
+        Ok(vec![(0..len).map(|i| f(args[0].get(i))).collect::<Result<_, _>>()?])
+    };
+    let binary = |f: &dyn Fn(&N, &N) -> Result<N, NumberError>| -> Results<N> {
+        Ok(vec![(0..len).map(|i| f(args[0].get(i), args[1].get(i))).collect::<Result<_, _>>()?])
+    };
+    match e.op {
+        Op::Add => binary(&|a, b| Ok(a.add(b))),
+        Op::Sub => binary(&|a, b| Ok(a.sub(b))),
+        Op::Mul => binary(&|a, b| Ok(a.mul(b))),
+        Op::Div => binary(&|a, b| a.div(b)),
+        Op::Neg => unary(&|a| Ok(a.neg())),
+        Op::Inv => unary(&|a| a.inv()),
+        Op::Exp => unary(&|a| a.exp()),
+        Op::Log => unary(&|a| a.log()),
+        Op::Sqrt => unary(&|a| a.sqrt()),
+        Op::Sin => unary(&|a| a.sin()),
+        Op::Cos => unary(&|a| a.cos()),
+        Op::Tanh => unary(&|a| a.tanh()),
+        Op::Sigmoid => unary(&|a| a.sigmoid()),
+        Op::Power(k) => unary(&|a| a.powi(*k)),
+        Op::Compare(how) => binary(&|a, b| match a.compare(b) {
+            Some(order) => Ok(truth(how.holds(order))),
+            None => undecided(&N::zero(), &N::one(), || Ok(truth(false)), &[a, b]),
+        }),
+        Op::Logic(Logic::And) => binary(&|a, b| a.min(b)),
+        Op::Logic(Logic::Or) => binary(&|a, b| a.max(b)),
+        Op::Logic(Logic::Not) => unary(&|a| Ok(N::one().sub(a))),
+        Op::Kink(kink) => kinked(p, e, kink, None, args),
+        Op::Joint(kink, choice) => kinked(p, e, kink, Some(choice), args),
+        Op::LogSumExp(lane) => lanes::each(p, e, *lane, args, |group| lanes::log_sum_exp(group, false)),
+        Op::LogSumExpJoint(lane) => lanes::each(p, e, *lane, args, |group| lanes::log_sum_exp(group, true)),
+        Op::Permute { lane, inverse } => lanes::permute(p, e, *lane, *inverse, args),
+        Op::Constant(c) => {
+            let number = |x: &f64| N::from_rational(&Rational::from_f64(*x).unwrap_or(Rational::ZERO));
+            Ok(vec![c.data().iter().map(number).collect::<Result<_, _>>()?])
+        }
+        Op::View { layout, .. } => Ok(vec![layout.iter().map(|i| args[0].get(i).clone()).collect()]),
+        Op::Assemble { pieces, .. } => {
+            let mut out: Vec<Option<N>> = vec![None; len];
+            for (arg, piece) in args.iter().zip(pieces) {
+                for (i, to) in piece.iter().enumerate() {
+                    let x = arg.get(i);
+                    out[to] = Some(match &out[to] {
+                        None => x.clone(),
+                        Some(sum) => sum.add(x),
+                    });
+                }
+            }
+            Ok(vec![out.into_iter().map(|x| x.unwrap_or_else(N::zero)).collect()])
+        }
+        Op::MatMul { transpose_a, transpose_b } => Ok(vec![matmul(p, e, *transpose_a, *transpose_b, args)]),
+        Op::Call(_) | Op::Select(_) => unreachable!("sub-programs are run by frames"),
+    }
+}
+
+fn truth<N: Number>(holds: bool) -> N {
+    if holds { N::one() } else { N::zero() }
+}
+
+/// What to return when a comparison cannot be told: everything between `low` and `high` for numbers that are sets, the
+/// answer of IEEE arithmetic when a NaN is in play, else an error.
+pub(super) fn undecided<N: Number>(
+    low: &N,
+    high: &N,
+    nan: impl FnOnce() -> Result<N, NumberError>,
+    compared: &[&N],
+) -> Result<N, NumberError> {
+    match low.hull(high) {
+        Some(set) => Ok(set),
+        None if compared.iter().any(|x| x.is_nan()) => nan(),
+        None => Err(NumberError::NoOrder),
+    }
+}
+
+/// A function of one variable with a kink at zero: value and slope left of it, value and slope right of it, slope at it.
+struct Hinge<'a, N> {
+    x: &'a N,
+    at: &'a N,
+}
+
+impl<N: Number> Hinge<'_, N> {
+    /// The value and the slope. The closure gives both on one side.
+    fn eval(&self, side: impl Fn(bool) -> Result<(N, N), NumberError>) -> Result<(N, N), NumberError> {
+        match self.x.compare(&N::zero()) {
+            Some(Ordering::Greater) => side(true),
+            Some(Ordering::Less) => side(false),
+            Some(Ordering::Equal) => Ok((side(true)?.0, self.at.clone())),
+            None if self.x.is_nan() => Ok((self.x.clone(), self.x.clone())),
+            None => {
+                let ((right, up), (left, down)) = (side(true)?, side(false)?);
+                match (left.hull(&right), down.hull(&up)) {
+                    (Some(value), Some(slope)) => Ok((value, slope)),
+                    _ => Err(NumberError::NoOrder),
+                }
+            }
+        }
+    }
+}
+
+fn kinked<N: Number>(
+    p: &Program,
+    e: &Equation<'_>,
+    kink: &Kink,
+    choice: Option<&Choice>,
+    args: &[Arg<'_, N>],
+) -> Results<N> {
+    let at = choice.map_or(Ok(N::zero()), |c| N::from_rational(&c.at_kink))?;
+    let len = p.shape(e.first).len();
+    let hinge = |f: &dyn Fn(&N, bool) -> Result<(N, N), NumberError>| -> Results<N> {
+        let (mut values, mut slopes) = (Vec::with_capacity(len), Vec::with_capacity(len));
+        for i in 0..len {
+            let x = args[0].get(i);
+            let (value, slope) = Hinge { x, at: &at }.eval(|right| f(x, right))?;
+            values.push(value);
+            slopes.push(slope);
+        }
+        Ok(if choice.is_some() { vec![values, slopes] } else { vec![values] })
+    };
+    match kink {
+        Kink::Relu => hinge(&|x, right| Ok(if right { (x.relu()?, N::one()) } else { (x.relu()?, N::zero()) })),
+        Kink::Abs => hinge(&|x, right| Ok((x.abs()?, if right { N::one() } else { N::one().neg() }))),
+        Kink::LeakyRelu(slope) => {
+            let slope = N::from_rational(slope)?;
+            hinge(&|x, right| Ok(if right { (x.clone(), N::one()) } else { (slope.mul(x), slope.clone()) }))
+        }
+        Kink::Elu(scale) => {
+            let scale = N::from_rational(scale)?;
+            hinge(&|x, right| {
+                if right {
+                    return Ok((x.clone(), N::one()));
+                }
+                let grown = scale.mul(&x.exp()?);
+                Ok((grown.sub(&scale), grown))
+            })
+        }
+        Kink::TimesRelu => {
+            let mut out = vec![Vec::with_capacity(len); if choice.is_some() { 3 } else { 1 }];
+            for i in 0..len {
+                let (a, b) = (args[0].get(i), args[1].get(i));
+                let rectified = b.relu()?;
+                out[0].push(a.mul(&rectified));
+                if choice.is_some() {
+                    let side = |right| Ok(if right { (N::zero(), N::one()) } else { (N::zero(), N::zero()) });
+                    let (_, slope) = Hinge { x: b, at: &at }.eval(side)?;
+                    out[1].push(rectified);
+                    out[2].push(a.mul(&slope));
+                }
+            }
+            Ok(out)
+        }
+        Kink::MaxLinear { lane, rows } => lanes::max_linear(*lane, *rows, choice, args, p, e),
+        Kink::Sort(lane) => lanes::sort(p, e, *lane, choice, args),
+        Kink::Max(lane) | Kink::Min(lane) | Kink::OrderStatistic(lane, _) | Kink::Norm1(lane) | Kink::NormInf(lane) => {
+            lanes::each(p, e, *lane, args, |group: &Group<'_, N>| lanes::reduce(kink, group, choice, &at))
+        }
+    }
+}
+
+fn matmul<N: Number>(p: &Program, e: &Equation<'_>, ta: bool, tb: bool, args: &[Arg<'_, N>]) -> Vec<N> {
+    let shape = p.shape(e.first);
+    let (m, n) = (shape.dims()[shape.rank() - 2], shape.dims()[shape.rank() - 1]);
+    let batch = shape.len() / (m * n);
+    let (a, b) = (args[0].data(), args[1].data());
+    let k = a.len() / (batch * m);
+    let mut out = Vec::with_capacity(shape.len());
+    for s in 0..batch {
+        let (a, b) = (&a[s * m * k..][..m * k], &b[s * k * n..][..k * n]);
+        let left = |i: usize, l: usize| &a[if ta { l * m + i } else { i * k + l }];
+        let right = |l: usize, j: usize| &b[if tb { j * k + l } else { l * n + j }];
+        for i in 0..m {
+            for j in 0..n {
+                let first = left(i, 0).mul(right(0, j));
+                out.push((1..k).fold(first, |sum, l| sum.add(&left(i, l).mul(right(l, j)))));
+            }
+        }
+    }
+    out
+}
+
+/// Whether the lane is an axis, and how long lanes are, for the arguments of an equation.
+pub(super) fn lane_size(p: &Program, e: &Equation<'_>, lane: Lane) -> usize {
+    match lane {
+        Lane::Args => e.args.len(),
+        Lane::Axis => {
+            let shape = e.args[0].value().map(|v| p.shape(v).clone()).unwrap_or_default();
+            shape.split_last().map_or(1, |(_, n)| n)
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Which kinks a run meets: the ties at which a derivative had to be picked.
+
+use super::{Arg, Arithmetic, Observer, RunError, run_with};
+use crate::number::Number;
+use crate::op::{Kink, Lane, Op};
+use crate::program::{Place, Program};
+use crate::tensor::Tensor;
+use std::cmp::Ordering;
+
+/// A kink that was met: an equation whose argument lay exactly where the operation has no derivative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KinkHit {
+    /// The program in which it is.
+    pub program: String,
+    /// The equation.
+    pub equation: usize,
+    /// The equation as text.
+    pub shown: String,
+    /// Where the equation came from, if it came from a text.
+    pub place: Option<Place>,
+    /// The operation.
+    pub kink: &'static str,
+    /// How many elements of the equation were at a kink.
+    pub elements: usize,
+    /// Whether that was certain; comparisons of intervals may leave it open.
+    pub certain: bool,
+}
+
+/// The kinks that a program meets at a point, in the order of the run. Exact numbers tell ties exactly; floating-point
+/// ones tell those of the rounded values.
+///
+/// ```
+/// use crease_core::{kinks, relu, trace, Tensor};
+/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
+/// assert_eq!(kinks(&p, &[Tensor::scalar(0.0)]).unwrap().1.len(), 2);
+/// assert!(kinks(&p, &[Tensor::scalar(0.5)]).unwrap().1.is_empty());
+/// ```
+pub fn kinks<N: Number>(p: &Program, inputs: &[Tensor<N>]) -> Result<(Vec<Tensor<N>>, Vec<KinkHit>), RunError> {
+    let mut watch = Watch { hits: Vec::new() };
+    let outputs = run_with(p, inputs, Arithmetic::Checked, &mut watch)?;
+    Ok((outputs, watch.hits))
+}
+
+struct Watch {
+    hits: Vec<KinkHit>,
+}
+
+/// How many lanes or elements are at a kink, and how many may be.
+#[derive(Default)]
+struct Count {
+    certain: usize,
+    possible: usize,
+}
+
+impl Count {
+    fn note(&mut self, order: Option<Ordering>) {
+        match order {
+            Some(Ordering::Equal) => self.certain += 1,
+            None => self.possible += 1,
+            Some(_) => {}
+        }
+    }
+}
+
+impl<N: Number> Observer<N> for Watch {
+    fn step(&mut self, p: &Program, i: usize, args: &[Arg<'_, N>], results: &[Vec<N>]) {
+        let e = p.equation(i);
+        let (Op::Kink(kink) | Op::Joint(kink, _)) = e.op else { return };
+        let mut count = Count::default();
+        let len = results[0].len();
+        match kink {
+            Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => {
+                (0..len).for_each(|k| count.note(args[0].get(k).compare(&N::zero())));
+            }
+            Kink::TimesRelu => (0..len).for_each(|k| count.note(args[1].get(k).compare(&N::zero()))),
+            Kink::MaxLinear { .. } => self.max_linear(args, kink, results, &mut count),
+            Kink::Max(lane)
+            | Kink::Min(lane)
+            | Kink::OrderStatistic(lane, _)
+            | Kink::Norm1(lane)
+            | Kink::NormInf(lane)
+            | Kink::Sort(lane) => {
+                let n = super::apply::lane_size(p, &e, *lane);
+                let lanes = match (kink, lane) {
+                    (Kink::Sort(_), Lane::Axis) => len / n,
+                    _ => len,
+                };
+                for l in 0..lanes {
+                    let members: Vec<&N> = match lane {
+                        Lane::Args => args.iter().map(|a| a.get(l)).collect(),
+                        Lane::Axis => (0..n).map(|k| args[0].get(l * n + k)).collect(),
+                    };
+                    let value = results[0].get(l);
+                    note_lane(kink, &members, value, &mut count);
+                }
+            }
+        }
+        if count.certain + count.possible > 0 {
+            self.hits.push(KinkHit {
+                program: p.name().into(),
+                equation: i,
+                shown: p.show_equation(i),
+                place: e.place,
+                kink: kink.name(),
+                elements: count.certain + count.possible,
+                certain: count.possible == 0,
+            });
+        }
+    }
+}
+
+impl Watch {
+    fn max_linear<N: Number>(&mut self, args: &[Arg<'_, N>], kink: &Kink, results: &[Vec<N>], count: &mut Count) {
+        let Kink::MaxLinear { lane, rows } = kink else { return };
+        let flat: Vec<&N> = match lane {
+            Lane::Args => args.iter().map(|a| a.get(0)).collect(),
+            Lane::Axis => {
+                let columns = if args[1].repeated { args[0].data.len() / rows } else { args[1].data.len() };
+                (0..rows * columns).map(|i| args[0].get(i)).chain((0..columns).map(|j| args[1].get(j))).collect()
+            }
+        };
+        let columns = flat.len() / (rows + 1);
+        let (a, x) = flat.split_at(rows * columns);
+        let dot = |row: &[&N]| row.iter().zip(x).map(|(a, x)| a.mul(x)).reduce(|s, y| s.add(&y));
+        let values: Vec<N> = a.chunks(columns).filter_map(dot).collect();
+        let members: Vec<&N> = values.iter().collect();
+        note_lane(&Kink::Max(*lane), &members, results[0].first(), count);
+    }
+}
+
+/// Whether one lane is at a kink of the operation.
+fn note_lane<N: Number>(kink: &Kink, members: &[&N], value: Option<&N>, count: &mut Count) {
+    let tied = |xs: &[Option<Ordering>]| {
+        let equal = xs.iter().filter(|c| **c == Some(Ordering::Equal)).count();
+        match (equal, xs.contains(&None)) {
+            (2.., _) => Some(Ordering::Equal),
+            (_, true) => None,
+            _ => Some(Ordering::Less),
+        }
+    };
+    let Some(value) = value else { return };
+    match kink {
+        Kink::Norm1(_) => {
+            let zeros: Vec<_> = members.iter().map(|x| x.compare(&N::zero())).collect();
+            count.note(match () {
+                () if zeros.contains(&Some(Ordering::Equal)) => Some(Ordering::Equal),
+                () if zeros.contains(&None) => None,
+                () => Some(Ordering::Less),
+            });
+        }
+        Kink::NormInf(_) => {
+            let sizes: Vec<_> = members.iter().map(|x| x.abs().ok().and_then(|a| a.compare(value))).collect();
+            let at_zero = value.compare(&N::zero());
+            count.note(if at_zero == Some(Ordering::Equal) { at_zero } else { tied(&sizes) });
+        }
+        Kink::Sort(_) => {
+            let mut sorted = members.to_vec();
+            sorted.sort_by(|a, b| a.compare(b).unwrap_or(Ordering::Equal));
+            let neighbours: Vec<_> = sorted.windows(2).map(|w| w[0].compare(w[1])).collect();
+            count.note(match () {
+                () if neighbours.contains(&Some(Ordering::Equal)) => Some(Ordering::Equal),
+                () if neighbours.contains(&None) => None,
+                () => Some(Ordering::Less),
+            });
+        }
+        _ => {
+            let against: Vec<_> = members.iter().map(|x| x.compare(value)).collect();
+            count.note(tied(&against));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Operations on groups of numbers, element by element of what is left when the group is gone.
+
+use super::Arg;
+use super::apply::lane_size;
+use crate::number::{Number, NumberError};
+use crate::op::{Choice, Kink, Lane, Ties};
+use crate::program::{Equation, Program};
+use std::cmp::Ordering;
+
+type Results<N> = Result<Vec<Vec<N>>, NumberError>;
+
+/// One lane: its numbers in order.
+pub(super) type Group<'a, N> = Vec<&'a N>;
+
+/// Lane number `i` of an argument list.
+fn group<'a, N>(lane: Lane, n: usize, args: &[Arg<'a, N>], i: usize) -> Group<'a, N> {
+    match lane {
+        Lane::Args => args[..n].iter().map(|a| a.get(i)).collect(),
+        Lane::Axis => (0..n).map(|k| args[0].get(i * n + k)).collect(),
+    }
+}
+
+/// Applies a reduction to every lane. The closure gives the value, followed by one weight for each member if the
+/// equation wants weights.
+pub(super) fn each<N: Number>(
+    p: &Program,
+    e: &Equation<'_>,
+    lane: Lane,
+    args: &[Arg<'_, N>],
+    f: impl Fn(&Group<'_, N>) -> Result<Vec<N>, NumberError>,
+) -> Results<N> {
+    let n = lane_size(p, e, lane);
+    let count = p.shape(e.first).len();
+    let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
+    for i in 0..count {
+        let mut numbers = f(&group(lane, n, args, i))?.into_iter();
+        out[0].extend(numbers.next());
+        match lane {
+            Lane::Axis if e.results == 2 => out[1].extend(numbers),
+            _ => out[1..].iter_mut().zip(numbers).for_each(|(list, x)| list.push(x)),
+        }
+    }
+    Ok(out)
+}
+
+/// The value of a reduction and, if a choice is given, the weights of its members.
+pub(super) fn reduce<N: Number>(
+    kink: &Kink,
+    group: &Group<'_, N>,
+    choice: Option<&Choice>,
+    at: &N,
+) -> Result<Vec<N>, NumberError> {
+    let ties = choice.map(|c| c.ties);
+    match kink {
+        Kink::Norm1(_) => {
+            let sizes = group.iter().map(|x| x.abs()).collect::<Result<Vec<_>, _>>()?;
+            let mut out = vec![sum(&sizes)];
+            if choice.is_some() {
+                for &x in group {
+                    out.push(sign(x, at)?);
+                }
+            }
+            Ok(out)
+        }
+        Kink::NormInf(_) => {
+            let sizes = group.iter().map(|x| x.abs()).collect::<Result<Vec<_>, _>>()?;
+            let sizes: Group<'_, N> = sizes.iter().collect();
+            let mut out = extreme(&sizes, ties, Ordering::Greater)?;
+            for (weight, x) in out[1..].iter_mut().zip(group.iter().copied()) {
+                *weight = weight.mul(&sign(x, at)?);
+            }
+            Ok(out)
+        }
+        Kink::Min(_) => extreme(group, ties, Ordering::Less),
+        Kink::OrderStatistic(_, k) => {
+            let value = match order(group) {
+                Some(order) => group[order[*k]].clone(),
+                None => network(group)?.swap_remove(*k),
+            };
+            let mut out = vec![value];
+            if let Some(ties) = ties {
+                let weights = shares(group, &out[0], ties)?;
+                out.extend(weights);
+            }
+            Ok(out)
+        }
+        _ => extreme(group, ties, Ordering::Greater),
+    }
+}
+
+fn sum<N: Number>(xs: &[N]) -> N {
+    xs[1..].iter().fold(xs[0].clone(), |s, x| s.add(x))
+}
+
+fn sign<N: Number>(x: &N, at: &N) -> Result<N, NumberError> {
+    match x.compare(&N::zero()) {
+        Some(Ordering::Greater) => Ok(N::one()),
+        Some(Ordering::Less) => Ok(N::one().neg()),
+        Some(Ordering::Equal) => Ok(at.clone()),
+        None if x.is_nan() => Ok(x.clone()),
+        None => N::one().neg().hull(&N::one()).ok_or(NumberError::NoOrder),
+    }
+}
+
+/// The largest or smallest member, then the weights.
+fn extreme<N: Number>(group: &Group<'_, N>, ties: Option<Ties>, which: Ordering) -> Result<Vec<N>, NumberError> {
+    let mut value = group[0].clone();
+    for x in &group[1..] {
+        value = if which == Ordering::Greater { value.max(x)? } else { value.min(x)? };
+    }
+    let mut out = vec![value];
+    if let Some(ties) = ties {
+        let weights = shares(group, &out[0], ties)?;
+        out.extend(weights);
+    }
+    Ok(out)
+}
+
+/// How the derivative is shared among the members that equal `value`. For numbers that are sets, a member that may or may
+/// not be the one has any weight from 0 to 1.
+fn shares<N: Number>(group: &Group<'_, N>, value: &N, ties: Ties) -> Result<Vec<N>, NumberError> {
+    if value.is_nan() {
+        return Ok(vec![value.clone(); group.len()]);
+    }
+    let compared: Vec<Option<Ordering>> = group.iter().map(|x| x.compare(value)).collect();
+    if compared.contains(&None) {
+        let any = N::zero().hull(&N::one()).ok_or(NumberError::NoOrder)?;
+        let possible = compared.iter().filter(|c| !matches!(c, Some(Ordering::Less | Ordering::Greater))).count();
+        return Ok(compared
+            .iter()
+            .map(|c| match c {
+                Some(Ordering::Less | Ordering::Greater) => N::zero(),
+                _ if possible == 1 => N::one(),
+                _ => any.clone(),
+            })
+            .collect());
+    }
+    let tied: Vec<usize> = (0..group.len()).filter(|&i| compared[i] == Some(Ordering::Equal)).collect();
+    let mut weights = vec![N::zero(); group.len()];
+    match ties {
+        Ties::First => weights[tied[0]] = N::one(),
+        Ties::Last => weights[tied[tied.len() - 1]] = N::one(),
+        Ties::Every => tied.iter().for_each(|&i| weights[i] = N::one()),
+        Ties::Average => {
+            let share = N::one().div(&N::from_usize(tied.len()))?;
+            tied.iter().for_each(|&i| weights[i] = share.clone());
+        }
+    }
+    Ok(weights)
+}
+
+/// The positions of the members in ascending order, equal ones in the order in which they stand; nothing if some
+/// comparison cannot be told.
+fn order<N: Number>(group: &Group<'_, N>) -> Option<Vec<usize>> {
+    let mut order: Vec<usize> = (0..group.len()).collect();
+    let mut told = true;
+    order.sort_by(|&i, &j| {
+        group[i].compare(group[j]).unwrap_or_else(|| {
+            told = false;
+            Ordering::Equal
+        })
+    });
+    told.then_some(order)
+}
+
+/// The members in ascending order by exchanges of neighbours: right for numbers that are sets, and NaN spreads.
+fn network<N: Number>(group: &Group<'_, N>) -> Result<Vec<N>, NumberError> {
+    let mut xs: Vec<N> = group.iter().map(|&x| x.clone()).collect();
+    for round in 0..xs.len() {
+        for i in (round % 2..xs.len().saturating_sub(1)).step_by(2) {
+            let (low, high) = (xs[i].min(&xs[i + 1])?, xs[i].max(&xs[i + 1])?);
+            xs[i] = low;
+            xs[i + 1] = high;
+        }
+    }
+    Ok(xs)
+}
+
+/// Sorting, with the permutation if a choice is given.
+pub(super) fn sort<N: Number>(
+    p: &Program,
+    e: &Equation<'_>,
+    lane: Lane,
+    choice: Option<&Choice>,
+    args: &[Arg<'_, N>],
+) -> Results<N> {
+    let n = lane_size(p, e, lane);
+    let count = p.shape(e.first).len() / if lane == Lane::Axis { n } else { 1 };
+    let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
+    for i in 0..count {
+        let members = group(lane, n, args, i);
+        let (sorted, perm) = match order(&members) {
+            Some(mut order) => {
+                if choice.is_some_and(|c| c.ties == Ties::Last) {
+                    reverse_ties(&mut order, &members);
+                }
+                let sorted: Vec<N> = order.iter().map(|&k| members[k].clone()).collect();
+                (sorted, order.iter().map(|&k| N::from_usize(k)).collect::<Vec<_>>())
+            }
+            None if choice.is_some() && !members.iter().any(|x| x.is_nan()) => return Err(NumberError::Undecided),
+            None => (network(&members)?, (0..n).map(N::from_usize).collect()),
+        };
+        match lane {
+            Lane::Axis => {
+                out[0].extend(sorted);
+                if choice.is_some() {
+                    out[1].extend(perm);
+                }
+            }
+            Lane::Args => out.iter_mut().zip(sorted.into_iter().chain(perm)).for_each(|(list, x)| list.push(x)),
+        }
+    }
+    Ok(out)
+}
+
+fn reverse_ties<N: Number>(order: &mut [usize], members: &Group<'_, N>) {
+    let mut start = 0;
+    for end in 1..=order.len() {
+        let run_ends =
+            end == order.len() || members[order[end]].compare(members[order[start]]) != Some(Ordering::Equal);
+        if run_ends {
+            order[start..end].reverse();
+            start = end;
+        }
+    }
+}
+
+/// Reorders every lane by the permutation that is given with it.
+pub(super) fn permute<N: Number>(
+    p: &Program,
+    e: &Equation<'_>,
+    lane: Lane,
+    inverse: bool,
+    args: &[Arg<'_, N>],
+) -> Results<N> {
+    let n = match lane {
+        Lane::Args => e.args.len() / 2,
+        Lane::Axis => p.shape(e.first).split_last().map_or(1, |(_, n)| n),
+    };
+    let count = p.shape(e.first).len() / if lane == Lane::Axis { n } else { 1 };
+    let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
+    for i in 0..count {
+        let (members, perm) = match lane {
+            Lane::Args => (group(lane, n, args, i), group(lane, n, &args[n..], i)),
+            Lane::Axis => (group(lane, n, args, i), group(lane, n, &args[1..], i)),
+        };
+        let mut placed: Vec<Option<N>> = vec![None; n];
+        for (k, position) in perm.iter().enumerate() {
+            let at = position.to_f64();
+            let at = if at >= 0.0 && at < n as f64 && at.fract() == 0.0 { at as usize } else { k };
+            if inverse {
+                placed[at] = Some(members[k].clone());
+            } else {
+                placed[k] = Some(members[at].clone());
+            }
+        }
+        let placed = placed.into_iter().map(|x| x.unwrap_or_else(N::zero));
+        match lane {
+            Lane::Axis => out[0].extend(placed),
+            Lane::Args => out.iter_mut().zip(placed).for_each(|(list, x)| list.push(x)),
+        }
+    }
+    Ok(out)
+}
+
+/// log(sum(exp)) with the largest member taken out, then the softmax if it is wanted.
+pub(super) fn log_sum_exp<N: Number>(group: &Group<'_, N>, weights: bool) -> Result<Vec<N>, NumberError> {
+    let top = extreme(group, None, Ordering::Greater)?.swap_remove(0);
+    let powers = group.iter().map(|x| x.sub(&top).exp()).collect::<Result<Vec<_>, _>>()?;
+    let total = sum(&powers);
+    let mut out = vec![top.add(&total.log()?)];
+    if weights {
+        for power in &powers {
+            out.push(power.div(&total)?);
+        }
+    }
+    Ok(out)
+}
+
+/// The largest entry of A x, then the selected matrix and row if a choice is given.
+pub(super) fn max_linear<N: Number>(
+    lane: Lane,
+    rows: usize,
+    choice: Option<&Choice>,
+    args: &[Arg<'_, N>],
+    p: &Program,
+    e: &Equation<'_>,
+) -> Results<N> {
+    let columns = match lane {
+        Lane::Args => args.len() / (rows + 1),
+        Lane::Axis => {
+            let of = |i: usize| e.args[i].value().map(|v| p.shape(v).len());
+            of(1).or(of(0).map(|n| n / rows)).unwrap_or(1)
+        }
+    };
+    let a = |r: usize, j: usize| match lane {
+        Lane::Args => args[r * columns + j].get(0),
+        Lane::Axis => args[0].get(r * columns + j),
+    };
+    let x = |j: usize| match lane {
+        Lane::Args => args[rows * columns + j].get(0),
+        Lane::Axis => args[1].get(j),
+    };
+    let values: Vec<N> = (0..rows).map(|r| sum(&(0..columns).map(|j| a(r, j).mul(x(j))).collect::<Vec<_>>())).collect();
+    let found = extreme(&values.iter().collect(), choice.map(|c| c.ties), Ordering::Greater)?;
+    if choice.is_none() {
+        return Ok(vec![found]);
+    }
+    let shares = &found[1..];
+    let zero = N::zero();
+    // a share of 0 or 1 only moves numbers about
+    let scaled = |share: &N, y: &N| match share.compare(&zero) {
+        Some(Ordering::Equal) => N::zero(),
+        _ if *share == N::one() => y.clone(),
+        _ => share.mul(y),
+    };
+    let matrix: Vec<N> =
+        (0..rows).flat_map(|r| (0..columns).map(move |j| (r, j))).map(|(r, j)| scaled(&shares[r], x(j))).collect();
+    let row: Vec<N> = (0..columns)
+        .map(|j| (0..rows).map(|r| scaled(&shares[r], a(r, j))).reduce(|s, y| s.add(&y)).unwrap_or_else(N::zero))
+        .collect();
+    Ok(match lane {
+        Lane::Axis => vec![vec![found[0].clone()], matrix, row],
+        Lane::Args => [found[0].clone()].into_iter().chain(matrix).chain(row).map(|y| vec![y]).collect(),
+    })
+}

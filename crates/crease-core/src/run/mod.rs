@@ -1,0 +1,358 @@
+//! Running: Algorithm 1, the reference interpreter. It is the definition of meaning.
+//!
+//! A program and its inputs enter, the outputs leave, in any kind of [`Number`]. Equations are carried out one after the
+//! other in the order in which they stand; within an operation on tensors, sums are taken in row-major order. There is no
+//! clever evaluation here: whatever is faster must agree with this.
+//!
+//! By default a run is *checked*: the first equation whose result is not a finite number stops it with a [`RunError`] that
+//! says where and why. [`Arithmetic::Ieee`] lets infinities and NaN through, as the hardware would.
+//! Calls run on an explicit stack of frames, so nesting is limited by memory only.
+
+mod apply;
+mod kinks;
+mod lanes;
+
+pub use kinks::{KinkHit, kinks};
+
+use crate::number::{Number, NumberError};
+use crate::op::Op;
+use crate::program::{Atom, Equation, Place, Program};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use std::collections::HashMap;
+use std::fmt;
+
+/// What happens when a result is not a finite number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Arithmetic {
+    /// The run stops with an error that tells where.
+    #[default]
+    Checked,
+    /// Infinities and NaN travel on.
+    Ieee,
+}
+
+/// What went wrong in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunError {
+    /// What.
+    pub fault: RunFault,
+    /// The program in which it happened.
+    pub program: String,
+    /// The equation, if it happened in one.
+    pub equation: Option<usize>,
+    /// The equation as text.
+    pub shown: String,
+    /// Where that equation came from, if it came from a text.
+    pub place: Option<Place>,
+}
+
+/// The kinds of [`RunError`].
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunFault {
+    /// The wrong number of inputs.
+    #[error("the program takes {expected} input{}, got {got}", if *expected == 1 { "" } else { "s" })]
+    InputCount {
+        /// How many it takes.
+        expected: usize,
+        /// How many it got.
+        got: usize,
+    },
+    /// An input of the wrong shape.
+    #[error("input `{name}` has shape {expected}, got a value of shape {got}")]
+    InputShape {
+        /// The input.
+        name: String,
+        /// Its shape.
+        expected: Shape,
+        /// The shape of the value given.
+        got: Shape,
+    },
+    /// An input that is no finite number.
+    #[error("input `{name}` is {value}; a point needs finite numbers")]
+    InputNotFinite {
+        /// The input.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// An operation without result in this kind of numbers.
+    #[error("{0}")]
+    Number(#[from] NumberError),
+    /// A result too large for the kind of numbers.
+    #[error("the result overflows to {0}; scale the inputs, or run with --exact where all operations are rational")]
+    Overflow(String),
+    /// A result that is no number.
+    #[error("the result is not a number")]
+    NotANumber,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.equation {
+            Some(_) => write!(f, "{}, in `{}` of program `{}`", self.fault, self.shown, self.program),
+            None => write!(f, "{}", self.fault),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Sees every equation of a run with its arguments and results, in the order in which they are carried out.
+pub trait Observer<N> {
+    /// Called after an equation that runs no sub-program has been carried out.
+    fn step(&mut self, program: &Program, equation: usize, args: &[Arg<'_, N>], results: &[Vec<N>]);
+}
+
+/// An observer that does not look.
+pub struct Unobserved;
+
+impl<N> Observer<N> for Unobserved {
+    fn step(&mut self, _: &Program, _: usize, _: &[Arg<'_, N>], _: &[Vec<N>]) {}
+}
+
+/// An argument of an operation in a run: the elements of a value, or a constant that stands for as many as are needed.
+#[derive(Clone, Copy, Debug)]
+pub struct Arg<'a, N> {
+    data: &'a [N],
+    repeated: bool,
+}
+
+impl<'a, N> Arg<'a, N> {
+    /// Element number `i`.
+    pub fn get(&self, i: usize) -> &'a N {
+        if self.repeated { &self.data[0] } else { &self.data[i] }
+    }
+
+    /// The elements; only one for a constant.
+    pub fn data(&self) -> &'a [N] {
+        self.data
+    }
+}
+
+/// Runs a program: inputs in, outputs out.
+///
+/// ```
+/// use crease_core::{run, trace, Rational, Tensor};
+/// let p = trace(2, |x| x[0] / x[1]).unwrap();
+/// let third = run(&p, &[Tensor::scalar(Rational::from(1)), Tensor::scalar(Rational::from(3))]).unwrap();
+/// assert_eq!(third[0].to_string(), "1/3");
+/// let error = run(&p, &[Tensor::scalar(1.0), Tensor::scalar(0.0)]).unwrap_err();
+/// assert_eq!(error.to_string(), "division by zero, in `x0 / x1` of program `f`");
+/// ```
+pub fn run<N: Number>(p: &Program, inputs: &[Tensor<N>]) -> Result<Vec<Tensor<N>>, RunError> {
+    run_with(p, inputs, Arithmetic::Checked, &mut Unobserved)
+}
+
+/// Runs a program with a choice of arithmetic, observed.
+pub fn run_with<N: Number>(
+    p: &Program,
+    inputs: &[Tensor<N>],
+    arithmetic: Arithmetic,
+    observer: &mut impl Observer<N>,
+) -> Result<Vec<Tensor<N>>, RunError> {
+    check_inputs(p, inputs, arithmetic)?;
+    let first = inputs.iter().map(|t| Cell::from_vec(t.data().to_vec())).collect();
+    let mut machine = Machine { arithmetic, constants: HashMap::new() };
+    let mut frames = vec![machine.frame(p, first, 0)?];
+    loop {
+        let Some(frame) = frames.last_mut() else { unreachable!("the frame of the main program ends the loop") };
+        let program = frame.program;
+        if frame.next == program.len() {
+            let outputs = frame.outputs();
+            let into = frame.into;
+            frames.pop();
+            match frames.last_mut() {
+                Some(caller) => caller.cells[into..into + outputs.len()].clone_from_slice(&outputs),
+                None => {
+                    let shapes = p.outputs().iter().map(|&o| p.atom_shape(o));
+                    let tensor = |(cell, shape): (Cell<N>, Shape)| Tensor::new(shape, cell.into_vec());
+                    return Ok(outputs.into_iter().zip(shapes).filter_map(tensor).collect());
+                }
+            }
+            continue;
+        }
+        let i = frame.next;
+        frame.next += 1;
+        let e = program.equation(i);
+        let here = |fault: RunFault| error_at(program, i, fault);
+        match e.op {
+            Op::Call(id) => {
+                let args = e.args.iter().map(|&a| frame.cell(a)).collect();
+                let callee = &program.callee(*id).program;
+                let into = e.first.index();
+                frames.push(machine.frame(callee, args, into)?);
+            }
+            Op::Select(ids) => {
+                let (conditions, rest) = e.args.split_at(ids.len() - 1);
+                let chosen = choose(frame, conditions).map_err(|e| here(e.into()))?;
+                let args = rest.iter().map(|&a| frame.cell(a)).collect();
+                let callee = &program.callee(ids[chosen]).program;
+                let into = e.first.index();
+                frames.push(machine.frame(callee, args, into)?);
+            }
+            _ => {
+                let args: Vec<Arg<'_, N>> = e.args.iter().map(|&a| frame.arg(a)).collect();
+                let results = apply::apply(program, &e, &args).map_err(|e| here(e.into()))?;
+                if machine.arithmetic == Arithmetic::Checked {
+                    if let Some(bad) = results.iter().flatten().find(|x| !x.is_finite()) {
+                        return Err(here(diagnose(&e, &args, bad)));
+                    }
+                }
+                observer.step(program, i, &args, &results);
+                for (v, data) in e.results().zip(results) {
+                    frame.cells[v.index()] = Cell::from_vec(data);
+                }
+            }
+        }
+    }
+}
+
+/// The first branch whose condition holds.
+fn choose<N: Number>(frame: &Frame<'_, N>, conditions: &[Atom]) -> Result<usize, NumberError> {
+    for (i, &c) in conditions.iter().enumerate() {
+        match frame.arg(c).get(0).compare(&N::zero()) {
+            Some(order) if order.is_ne() => return Ok(i),
+            Some(_) => {}
+            None => return Err(NumberError::Undecided),
+        }
+    }
+    Ok(conditions.len())
+}
+
+/// A memory cell: scalars lie in it directly.
+#[derive(Clone, Debug)]
+enum Cell<N> {
+    Scalar(N),
+    Tensor(std::sync::Arc<[N]>),
+}
+
+impl<N: Number> Cell<N> {
+    fn from_vec(mut data: Vec<N>) -> Self {
+        match data.len() {
+            1 => Cell::Scalar(data.swap_remove(0)),
+            _ => Cell::Tensor(data.into()),
+        }
+    }
+
+    fn data(&self) -> &[N] {
+        match self {
+            Cell::Scalar(x) => std::slice::from_ref(x),
+            Cell::Tensor(t) => t,
+        }
+    }
+
+    fn into_vec(self) -> Vec<N> {
+        match self {
+            Cell::Scalar(x) => vec![x],
+            Cell::Tensor(t) => t.to_vec(),
+        }
+    }
+}
+
+/// A program in the middle of its run.
+struct Frame<'p, N> {
+    program: &'p Program,
+    constants: std::sync::Arc<[N]>,
+    cells: Vec<Cell<N>>,
+    next: usize,
+    /// where in the caller's cells the outputs go
+    into: usize,
+}
+
+impl<N: Number> Frame<'_, N> {
+    fn arg(&self, a: Atom) -> Arg<'_, N> {
+        match a {
+            Atom::Value(v) => Arg { data: self.cells[v.index()].data(), repeated: false },
+            Atom::Const(c) => Arg { data: &self.constants[c.0 as usize..][..1], repeated: true },
+        }
+    }
+
+    fn cell(&self, a: Atom) -> Cell<N> {
+        match a {
+            Atom::Value(v) => self.cells[v.index()].clone(),
+            Atom::Const(c) => Cell::Scalar(self.constants[c.0 as usize].clone()),
+        }
+    }
+
+    fn outputs(&self) -> Vec<Cell<N>> {
+        self.program.outputs().iter().map(|&o| self.cell(o)).collect()
+    }
+}
+
+struct Machine<N> {
+    arithmetic: Arithmetic,
+    constants: HashMap<*const Program, std::sync::Arc<[N]>>,
+}
+
+impl<N: Number> Machine<N> {
+    fn frame<'p>(&mut self, p: &'p Program, mut cells: Vec<Cell<N>>, into: usize) -> Result<Frame<'p, N>, RunError> {
+        let key = std::ptr::from_ref(p);
+        let constants = match self.constants.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let converted: Result<Vec<N>, _> = p.consts.iter().map(N::from_rational).collect();
+                let list: std::sync::Arc<[N]> = converted.map_err(|e| error_in(p, e.into()))?.into();
+                self.constants.insert(key, list.clone());
+                list
+            }
+        };
+        cells.resize(p.values(), Cell::Scalar(N::zero()));
+        Ok(Frame { program: p, constants, cells, next: 0, into })
+    }
+}
+
+fn check_inputs<N: Number>(p: &Program, inputs: &[Tensor<N>], arithmetic: Arithmetic) -> Result<(), RunError> {
+    if inputs.len() != p.inputs().len() {
+        return Err(error_in(p, RunFault::InputCount { expected: p.inputs().len(), got: inputs.len() }));
+    }
+    for (input, given) in p.inputs().iter().zip(inputs) {
+        let name = || input.name.to_string();
+        if input.shape != *given.shape() {
+            let (expected, got) = (input.shape.clone(), given.shape().clone());
+            return Err(error_in(p, RunFault::InputShape { name: name(), expected, got }));
+        }
+        let bad = given.data().iter().find(|x| !x.is_finite());
+        if let (Some(x), Arithmetic::Checked) = (bad, arithmetic) {
+            return Err(error_in(p, RunFault::InputNotFinite { name: name(), value: x.to_string() }));
+        }
+    }
+    Ok(())
+}
+
+fn error_in(p: &Program, fault: RunFault) -> RunError {
+    RunError { fault, program: p.name().into(), equation: None, shown: String::new(), place: None }
+}
+
+fn error_at(p: &Program, i: usize, fault: RunFault) -> RunError {
+    let e = p.equation(i);
+    RunError { fault, program: p.name().into(), equation: Some(i), shown: p.show_equation(i), place: e.place }
+}
+
+/// Why floating point gave a result that is not finite although all arguments are.
+fn diagnose<N: Number>(e: &Equation<'_>, args: &[Arg<'_, N>], bad: &N) -> RunFault {
+    let some = |arg: usize, test: fn(std::cmp::Ordering) -> bool| {
+        args.get(arg).is_some_and(|a| a.data().iter().any(|x| x.compare(&N::zero()).is_some_and(test)))
+    };
+    let zero = |arg| some(arg, std::cmp::Ordering::is_eq);
+    match e.op {
+        Op::Div if zero(1) => NumberError::DivisionByZero.into(),
+        Op::Inv if zero(0) => NumberError::DivisionByZero.into(),
+        Op::Power(k) if *k < 0 && zero(0) => NumberError::DivisionByZero.into(),
+        Op::Log if some(0, std::cmp::Ordering::is_le) => NumberError::LogOfNonPositive.into(),
+        Op::Sqrt if some(0, std::cmp::Ordering::is_lt) => NumberError::SqrtOfNegative.into(),
+        _ if bad.is_nan() => RunFault::NotANumber,
+        _ => RunFault::Overflow(bad.to_string()),
+    }
+}
+
+impl Program {
+    /// The equation as it would stand behind `let`, for messages.
+    pub(crate) fn show_equation(&self, i: usize) -> String {
+        let shown = self.equation_text(i);
+        match shown.char_indices().nth(80) {
+            Some((cut, _)) => format!("{}…", &shown[..cut]),
+            None => shown,
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Shapes of values and the index maps between them.
+//!
+//! A value of a program is a tensor in row-major order; the paper's model is the all-scalar case, rank 0.
+//! Everything that only moves numbers about (transpose, reshape, slice, broadcast, gather, concatenation, padding,
+//! windows of a convolution) is one [`Layout`]: for each element of the result, the flat index of an element of the
+//! source. Reading through a layout is [`Op::View`](crate::Op::View) and costs nothing; its transpose, adding into
+//! zeros through layouts, is [`Op::Assemble`](crate::Op::Assemble) and costs one addition whenever two numbers meet in
+//! one cell. Those two operations carry all the 0/1 linear structure that a dozen special ones would.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The largest number of elements that one value may have.
+pub const MAX_ELEMENTS: usize = 1 << 31;
+
+/// The shape of a value: the sizes of its axes, none for a scalar.
+///
+/// ```
+/// use crease_core::Shape;
+/// let s = Shape::new([3, 2]).unwrap();
+/// assert_eq!((s.rank(), s.len()), (2, 6));
+/// assert_eq!(s.to_string(), "[3, 2]");
+/// assert_eq!(Shape::scalar().len(), 1);
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Shape(Box<[usize]>);
+
+impl Shape {
+    /// The shape of a scalar: rank 0, one element.
+    pub fn scalar() -> Self {
+        Shape(Box::default())
+    }
+
+    /// A shape from the sizes of its axes. Empty axes and more than [`MAX_ELEMENTS`] elements are refused.
+    pub fn new(dims: impl Into<Vec<usize>>) -> Result<Self, ShapeError> {
+        let dims = dims.into();
+        let mut len = 1usize;
+        for &d in &dims {
+            if d == 0 {
+                return Err(ShapeError::EmptyAxis(show(&dims)));
+            }
+            len = len.checked_mul(d).filter(|&n| n <= MAX_ELEMENTS).ok_or_else(|| ShapeError::TooLarge(show(&dims)))?;
+        }
+        Ok(Shape(dims.into()))
+    }
+
+    /// A vector of `n` elements.
+    pub fn vector(n: usize) -> Result<Self, ShapeError> {
+        Shape::new([n])
+    }
+
+    /// The sizes of the axes.
+    pub fn dims(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The number of elements; 1 for a scalar.
+    #[allow(clippy::len_without_is_empty)] // a shape is never empty
+    pub fn len(&self) -> usize {
+        self.0.iter().product()
+    }
+
+    /// Whether this is the shape of a scalar.
+    pub fn is_scalar(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The row-major strides.
+    pub fn strides(&self) -> Vec<isize> {
+        let mut strides = vec![1isize; self.rank()];
+        for i in (1..self.rank()).rev() {
+            strides[i - 1] = strides[i] * self.0[i] as isize;
+        }
+        strides
+    }
+
+    /// The same shape with one more axis in front.
+    pub fn with_leading(&self, n: usize) -> Result<Self, ShapeError> {
+        let mut dims = vec![n];
+        dims.extend_from_slice(&self.0);
+        Shape::new(dims)
+    }
+
+    /// The shape without its last axis, and the size of that axis. A scalar has none.
+    pub fn split_last(&self) -> Option<(Shape, usize)> {
+        let (&last, rest) = self.0.split_last()?;
+        Some((Shape(rest.into()), last))
+    }
+
+    /// Resolves an axis that may count from the end, as in `axis=-1`.
+    pub fn axis(&self, axis: isize) -> Result<usize, ShapeError> {
+        let rank = self.rank() as isize;
+        let resolved = if axis < 0 { axis + rank } else { axis };
+        if (0..rank).contains(&resolved) {
+            Ok(resolved as usize)
+        } else {
+            Err(ShapeError::NoSuchAxis { axis, shape: self.to_string() })
+        }
+    }
+}
+
+fn show(dims: &[usize]) -> String {
+    format!("{dims:?}")
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.dims())
+    }
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What is wrong with a shape or an index map.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// An axis of size 0.
+    #[error("shape {0} has an empty axis; every axis needs at least one element")]
+    EmptyAxis(String),
+    /// More than [`MAX_ELEMENTS`] elements.
+    #[error("shape {0} has more than 2^31 elements")]
+    TooLarge(String),
+    /// An axis that the shape does not have.
+    #[error("there is no axis {axis} in shape {shape}")]
+    NoSuchAxis {
+        /// The axis asked for.
+        axis: isize,
+        /// The shape it was asked of.
+        shape: String,
+    },
+}
+
+/// One loop of a strided [`Layout`]: `size` steps, each `stride` elements further in the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Dim {
+    /// How many steps.
+    pub size: usize,
+    /// How far apart in the source; 0 repeats an element, negative walks backwards.
+    pub stride: isize,
+}
+
+/// An index map: for the elements of a result in order, the flat index of an element of the source.
+///
+/// Strided maps are kept in a canonical form (no loop of one step, no two loops that are really one), so that equal maps
+/// compare equal.
+///
+/// ```
+/// use crease_core::Layout;
+/// // the transpose of a 2 x 3 matrix
+/// let t = Layout::strided(0, &[(3, 1), (2, 3)]);
+/// assert_eq!(t.iter().collect::<Vec<_>>(), [0, 3, 1, 4, 2, 5]);
+/// // reading a 2 x 3 matrix as it lies is the identity whatever the loops
+/// assert!(Layout::strided(0, &[(2, 3), (3, 1)]).is_identity(6));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layout {
+    /// Nested loops, outermost first.
+    Strided {
+        /// The source index of the first element.
+        offset: usize,
+        /// The loops.
+        dims: Box<[Dim]>,
+    },
+    /// Any map, as a table.
+    Table(Arc<[u32]>),
+}
+
+impl Layout {
+    /// The identity on `n` elements.
+    pub fn identity(n: usize) -> Self {
+        Layout::strided(0, &[(n, 1)])
+    }
+
+    /// Nested loops `(size, stride)`, outermost first, from `offset` on.
+    pub fn strided(offset: usize, dims: &[(usize, isize)]) -> Self {
+        let mut out: Vec<Dim> = Vec::with_capacity(dims.len());
+        for &(size, stride) in dims {
+            if size == 1 {
+                continue;
+            }
+            match out.last_mut() {
+                Some(last) if last.stride == stride * size as isize => {
+                    *last = Dim { size: last.size * size, stride };
+                }
+                _ => out.push(Dim { size, stride }),
+            }
+        }
+        Layout::Strided { offset, dims: out.into() }
+    }
+
+    /// Any map; one with equal steps is recognised as strided.
+    pub fn table(indices: impl Into<Arc<[u32]>>) -> Self {
+        let t: Arc<[u32]> = indices.into();
+        let step = |i: usize| i64::from(t[i + 1]) - i64::from(t[i]);
+        match t.len() {
+            0 => Layout::Strided { offset: 0, dims: [Dim { size: 0, stride: 1 }].into() },
+            1 => Layout::strided(t[0] as usize, &[]),
+            n if (1..n - 1).all(|i| step(i) == step(0)) => Layout::strided(t[0] as usize, &[(n, step(0) as isize)]),
+            _ => Layout::Table(t),
+        }
+    }
+
+    /// The number of elements of the result.
+    #[allow(clippy::len_without_is_empty)] // a layout is never empty
+    pub fn len(&self) -> usize {
+        match self {
+            Layout::Strided { dims, .. } => dims.iter().map(|d| d.size).product(),
+            Layout::Table(t) => t.len(),
+        }
+    }
+
+    /// The source indices in order.
+    pub fn iter(&self) -> Indices<'_> {
+        match self {
+            Layout::Strided { offset, dims } => {
+                Indices { layout: self, at: *offset as isize, counters: vec![0; dims.len()], left: self.len() }
+            }
+            Layout::Table(t) => Indices { layout: self, at: 0, counters: Vec::new(), left: t.len() },
+        }
+    }
+
+    /// Whether this reads `n` elements just as they lie.
+    pub fn is_identity(&self, n: usize) -> bool {
+        match self {
+            Layout::Strided { offset: 0, dims } => match dims[..] {
+                [] => n == 1,
+                [Dim { size, stride: 1 }] => size == n,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether every source index is below `n`.
+    pub fn fits(&self, n: usize) -> bool {
+        match self {
+            Layout::Strided { offset, dims } => {
+                let (mut low, mut high) = (*offset as i128, *offset as i128);
+                for d in dims {
+                    let reach = (d.size as i128 - 1) * d.stride as i128;
+                    if reach < 0 { low += reach } else { high += reach }
+                }
+                low >= 0 && high < n as i128
+            }
+            Layout::Table(t) => t.iter().all(|&i| (i as usize) < n),
+        }
+    }
+
+    /// The same map applied to each of `batch` sources of `source` elements that lie one after the other.
+    pub fn batched(&self, batch: usize, source: usize) -> Self {
+        match self {
+            Layout::Strided { offset, dims } => {
+                let mut all = vec![(batch, source as isize)];
+                all.extend(dims.iter().map(|d| (d.size, d.stride)));
+                Layout::strided(*offset, &all)
+            }
+            Layout::Table(t) => Layout::table(
+                (0..batch).flat_map(|b| t.iter().map(move |&i| i + (b * source) as u32)).collect::<Vec<_>>(),
+            ),
+        }
+    }
+
+    /// This map, read from a source that is itself read through `inner`: one map instead of two.
+    pub fn after(&self, inner: &Layout) -> Self {
+        if let (Layout::Strided { offset, dims }, Layout::Strided { offset: from, dims: inner_dims }) = (self, inner) {
+            if let [] | [_] = inner_dims[..] {
+                let step = inner_dims.first().map_or(0, |d| d.stride);
+                let dims: Vec<_> = dims.iter().map(|d| (d.size, d.stride * step)).collect();
+                return Layout::strided((*from as isize + *offset as isize * step) as usize, &dims);
+            }
+        }
+        let source: Vec<usize> = inner.iter().collect();
+        Layout::table(self.iter().map(|i| source[i] as u32).collect::<Vec<_>>())
+    }
+
+    /// Whether no source index occurs twice.
+    pub fn is_injective(&self) -> bool {
+        if let Layout::Strided { dims, .. } = self {
+            // loops that each step over all that the loops inside them reach
+            let mut sorted: Vec<_> = dims.iter().map(|d| (d.stride.unsigned_abs(), d.size)).collect();
+            sorted.sort_unstable();
+            let mut reach = 1;
+            if sorted.iter().all(|&(stride, size)| {
+                let apart = stride >= reach;
+                reach = stride * size;
+                apart
+            }) {
+                return true;
+            }
+        }
+        let mut seen: Vec<usize> = self.iter().collect();
+        seen.sort_unstable();
+        seen.windows(2).all(|w| w[0] != w[1])
+    }
+}
+
+/// The iterator of [`Layout::iter`].
+pub struct Indices<'a> {
+    layout: &'a Layout,
+    at: isize,
+    counters: Vec<usize>,
+    left: usize,
+}
+
+impl Iterator for Indices<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        match self.layout {
+            Layout::Table(t) => Some(t[t.len() - 1 - self.left] as usize),
+            Layout::Strided { dims, .. } => {
+                let here = self.at;
+                for (counter, dim) in self.counters.iter_mut().zip(dims.iter()).rev() {
+                    *counter += 1;
+                    self.at += dim.stride;
+                    if *counter < dim.size {
+                        break;
+                    }
+                    self.at -= dim.stride * dim.size as isize;
+                    *counter = 0;
+                }
+                Some(here as usize)
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Indices<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loops_that_are_one_loop_are_merged() {
+        assert_eq!(Layout::strided(0, &[(2, 3), (1, 7), (3, 1)]), Layout::identity(6));
+        assert_eq!(Layout::table(vec![1, 3, 5]), Layout::strided(1, &[(3, 2)]));
+    }
+
+    #[test]
+    fn composition_reads_through_both() {
+        let transpose = Layout::strided(0, &[(3, 1), (2, 3)]);
+        let back = Layout::strided(0, &[(2, 1), (3, 2)]);
+        assert!(back.after(&transpose).iter().eq(0..6));
+        let row = Layout::strided(2, &[(2, 1)]);
+        assert_eq!(row.after(&transpose).iter().collect::<Vec<_>>(), [1, 4]);
+    }
+
+    #[test]
+    fn injectivity_sees_overlapping_windows() {
+        assert!(Layout::strided(0, &[(3, 1), (2, 3)]).is_injective());
+        assert!(!Layout::strided(0, &[(3, 1), (2, 1)]).is_injective());
+        assert!(!Layout::strided(0, &[(3, 0)]).is_injective());
+        assert!(Layout::strided(5, &[(3, -1)]).is_injective());
+    }
+
+    #[test]
+    fn bounds_hold_backwards_too() {
+        assert!(Layout::strided(5, &[(3, -2)]).fits(6));
+        assert!(!Layout::strided(3, &[(3, -2)]).fits(6));
+    }
+}

@@ -1,0 +1,449 @@
+//! Tracing: a program from a Rust closure.
+//!
+//! [`trace`] runs a closure once on variables that record what is done to them. A [`Var`] is a small copyable handle, so
+//! formulas read as on paper: `relu(x[0]) - relu(-x[1])`. What goes wrong on the way (shapes that do not fit, a constant
+//! that is not finite) is kept and reported at the end, because operators cannot fail.
+
+use crate::builder::{BuildError, Builder, Conv2d, Window};
+use crate::number::Rational;
+use crate::op::{Comparison, Kink, Lane, Logic, Op};
+use crate::program::{Atom, Program};
+use crate::shape::Shape;
+use std::cell::RefCell;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::sync::Arc;
+
+/// Where a trace is recorded.
+pub struct Tape {
+    state: RefCell<(Builder, Option<BuildError>)>,
+}
+
+/// A variable of a trace: a handle on a value, with operators.
+#[derive(Clone, Copy)]
+pub struct Var<'t> {
+    tape: &'t Tape,
+    atom: Atom,
+}
+
+impl Tape {
+    /// An empty tape for a program of that name.
+    pub fn new(name: &str) -> Self {
+        Tape { state: RefCell::new((Builder::new(name), None)) }
+    }
+
+    fn record<'t, T>(&'t self, f: impl FnOnce(&mut Builder) -> Result<T, BuildError>) -> Option<T> {
+        let (builder, error) = &mut *self.state.borrow_mut();
+        if error.is_some() {
+            return None;
+        }
+        match f(builder) {
+            Ok(x) => Some(x),
+            Err(e) => {
+                *error = Some(e);
+                None
+            }
+        }
+    }
+
+    fn var<'t>(&'t self, f: impl FnOnce(&mut Builder) -> Result<Atom, BuildError>) -> Var<'t> {
+        let atom = self.record(f).unwrap_or_else(|| self.state.borrow_mut().0.constant(Rational::ZERO));
+        Var { tape: self, atom }
+    }
+
+    /// Declares an input; all inputs come before the first operation.
+    pub fn input<'t>(&'t self, name: &str, shape: Shape) -> Var<'t> {
+        self.var(|b| b.input(name, shape))
+    }
+
+    /// A constant number.
+    pub fn constant<'t>(&'t self, c: f64) -> Var<'t> {
+        self.var(|b| b.constant_f64(c))
+    }
+
+    /// An exact constant.
+    pub fn exact<'t>(&'t self, c: Rational) -> Var<'t> {
+        self.var(|b| Ok(b.constant(c)))
+    }
+
+    /// A constant tensor, from its elements in row-major order.
+    pub fn tensor<'t>(&'t self, shape: Shape, data: Vec<f64>) -> Var<'t> {
+        self.var(|b| b.tensor(shape, data))
+    }
+
+    /// Applies a program to variables; its outputs.
+    pub fn call<'t>(&'t self, program: &Arc<Program>, args: &[Var<'t>]) -> Vec<Var<'t>> {
+        let atoms: Vec<Atom> = args.iter().map(|v| v.atom).collect();
+        let outputs = self.record(|b| {
+            let id = b.callee(program.clone(), None)?;
+            b.push(Op::Call(id), &atoms)
+        });
+        let zero = || vec![self.state.borrow_mut().0.constant(Rational::ZERO); program.outputs().len()];
+        outputs.unwrap_or_else(zero).into_iter().map(|atom| Var { tape: self, atom }).collect()
+    }
+
+    /// Ends the trace with these outputs.
+    pub fn finish(&self, outputs: &[Var<'_>]) -> Result<Program, BuildError> {
+        let outputs: Vec<Atom> = outputs.iter().map(|v| v.atom).collect();
+        let (builder, error) = self.state.replace((Builder::new("done"), None));
+        match error {
+            Some(e) => Err(e),
+            None => builder.finish(&outputs),
+        }
+    }
+}
+
+/// What a traced closure may return: one variable or several.
+pub trait Outputs<'t> {
+    /// The variables in order.
+    fn outputs(self) -> Vec<Var<'t>>;
+}
+
+impl<'t> Outputs<'t> for Var<'t> {
+    fn outputs(self) -> Vec<Var<'t>> {
+        vec![self]
+    }
+}
+
+impl<'t> Outputs<'t> for Vec<Var<'t>> {
+    fn outputs(self) -> Vec<Var<'t>> {
+        self
+    }
+}
+
+impl<'t, const N: usize> Outputs<'t> for [Var<'t>; N] {
+    fn outputs(self) -> Vec<Var<'t>> {
+        self.to_vec()
+    }
+}
+
+/// A program of `n` scalar inputs, named `x0`, `x1`, ..., from a closure.
+///
+/// ```
+/// use crease_core::{relu, trace};
+/// let p = trace(2, |x| relu(x[0]) - relu(-x[1])).unwrap();
+/// assert_eq!(p.inputs().len(), 2);
+/// assert!(trace(1, |x| x[0] * f64::NAN).is_err());
+/// ```
+pub fn trace<F>(n: usize, f: F) -> Result<Program, BuildError>
+where
+    F: for<'t> FnOnce(&[Var<'t>]) -> Var<'t>,
+{
+    trace_shapes(&vec![Shape::scalar(); n], |x| vec![f(x)])
+}
+
+/// A program of inputs of these shapes, named `x0`, `x1`, ..., with any number of outputs.
+///
+/// ```
+/// use crease_core::{trace_shapes, Shape};
+/// let p = trace_shapes(&[Shape::new([3, 2]).unwrap(), Shape::vector(2).unwrap()], |x| {
+///     vec![x[0].matmul(x[1]).sum()]
+/// }).unwrap();
+/// assert_eq!(p.dimension(), 8);
+/// ```
+pub fn trace_shapes<F>(shapes: &[Shape], f: F) -> Result<Program, BuildError>
+where
+    F: for<'t> FnOnce(&[Var<'t>]) -> Vec<Var<'t>>,
+{
+    let tape = Tape::new("f");
+    let inputs: Vec<Var<'_>> =
+        shapes.iter().enumerate().map(|(i, s)| tape.input(&format!("x{i}"), s.clone())).collect();
+    let outputs = f(&inputs).outputs();
+    tape.finish(&outputs)
+}
+
+impl<'t> Var<'t> {
+    fn apply(self, f: impl FnOnce(&mut Builder, Atom) -> Result<Atom, BuildError>) -> Var<'t> {
+        self.tape.var(|b| f(b, self.atom))
+    }
+
+    fn apply2(self, other: Var<'t>, f: impl FnOnce(&mut Builder, Atom, Atom) -> Result<Atom, BuildError>) -> Var<'t> {
+        let same = std::ptr::eq(self.tape, other.tape);
+        self.tape.var(|b| if same { f(b, self.atom, other.atom) } else { Err(BuildError::ForeignVariable) })
+    }
+
+    /// Applies an elementwise operation of one argument.
+    pub fn elementwise(self, op: Op) -> Var<'t> {
+        self.apply(|b, x| b.elementwise(op, &[x]))
+    }
+
+    /// The tape on which this variable is.
+    pub fn tape(self) -> &'t Tape {
+        self.tape
+    }
+
+    /// The shape.
+    pub fn shape(self) -> Shape {
+        self.tape.state.borrow().0.shape(self.atom)
+    }
+
+    /// `x ^ k`.
+    pub fn powi(self, k: i32) -> Var<'t> {
+        self.apply(|b, x| b.power(x, k))
+    }
+
+    /// The sum of all elements.
+    pub fn sum(self) -> Var<'t> {
+        self.apply(|b, x| b.sum_all(x))
+    }
+
+    /// The sum along one axis, which may count from the end.
+    pub fn sum_axis(self, axis: isize) -> Var<'t> {
+        self.apply(|b, x| {
+            let axis = b.shape(x).axis(axis)?;
+            b.sum(x, &[axis])
+        })
+    }
+
+    /// The mean of all elements.
+    pub fn mean(self) -> Var<'t> {
+        self.apply(|b, x| {
+            let axes: Vec<usize> = (0..b.shape(x).rank()).collect();
+            b.mean(x, &axes)
+        })
+    }
+
+    /// The product of matrices and vectors.
+    pub fn matmul(self, other: Var<'t>) -> Var<'t> {
+        self.apply2(other, |b, x, y| b.matmul(x, y))
+    }
+
+    /// The axes in reverse order.
+    pub fn transpose(self) -> Var<'t> {
+        self.apply(|b, x| {
+            let order: Vec<usize> = (0..b.shape(x).rank()).rev().collect();
+            b.transpose(x, &order)
+        })
+    }
+
+    /// The same elements in another shape.
+    pub fn reshape(self, dims: &[usize]) -> Var<'t> {
+        self.apply(|b, x| {
+            let shape = Shape::new(dims)?;
+            b.reshape(x, &shape)
+        })
+    }
+
+    /// Repeats the elements over a larger shape.
+    pub fn broadcast(self, dims: &[usize]) -> Var<'t> {
+        self.apply(|b, x| {
+            let shape = Shape::new(dims)?;
+            b.broadcast(x, &shape)
+        })
+    }
+
+    /// The part at fixed indices of the first axes.
+    pub fn at(self, indices: &[usize]) -> Var<'t> {
+        self.apply(|b, x| b.at(x, indices))
+    }
+
+    /// `count` indices of an axis from `first` on.
+    pub fn slice_axis(self, axis: isize, first: usize, count: usize) -> Var<'t> {
+        self.apply(|b, x| {
+            let shape = b.shape(x);
+            let axis = shape.axis(axis)?;
+            let mut ranges: Vec<(usize, usize, isize)> = shape.dims().iter().map(|&n| (0, n, 1)).collect();
+            ranges[axis] = (first, count, 1);
+            b.slice(x, &ranges)
+        })
+    }
+
+    /// The parts at these positions of an axis.
+    pub fn gather(self, axis: isize, positions: &[usize]) -> Var<'t> {
+        self.apply(|b, x| b.gather(x, axis, positions))
+    }
+
+    /// Two-dimensional convolution with kernels `[O, C, h, w]`.
+    pub fn conv2d(self, kernel: Var<'t>, how: Conv2d) -> Var<'t> {
+        self.apply2(kernel, |b, x, k| b.conv2d(x, k, how))
+    }
+
+    /// Two-dimensional max-pooling.
+    pub fn maxpool2d(self, window: Window) -> Var<'t> {
+        self.apply(|b, x| b.maxpool2d(x, window))
+    }
+
+    /// The largest element along an axis.
+    pub fn max_axis(self, axis: isize) -> Var<'t> {
+        self.apply(|b, x| b.lane_axis(&Kink::Max(Lane::Axis), x, axis))
+    }
+
+    /// The smallest element along an axis.
+    pub fn min_axis(self, axis: isize) -> Var<'t> {
+        self.apply(|b, x| b.lane_axis(&Kink::Min(Lane::Axis), x, axis))
+    }
+
+    /// The largest of all elements.
+    pub fn max_all(self) -> Var<'t> {
+        self.apply(|b, x| b.lane_all(&Kink::Max(Lane::Axis), x))
+    }
+
+    /// The smallest of all elements.
+    pub fn min_all(self) -> Var<'t> {
+        self.apply(|b, x| b.lane_all(&Kink::Min(Lane::Axis), x))
+    }
+
+    /// The elements in ascending order along an axis.
+    pub fn sort(self, axis: isize) -> Var<'t> {
+        self.apply(|b, x| b.lane_axis(&Kink::Sort(Lane::Axis), x, axis))
+    }
+
+    /// The lower median of all elements.
+    pub fn median(self) -> Var<'t> {
+        self.apply(|b, x| b.median(x))
+    }
+
+    /// The k-th smallest of all elements, counted from 0.
+    pub fn order_statistic(self, k: usize) -> Var<'t> {
+        self.apply(|b, x| b.lane_all(&Kink::OrderStatistic(Lane::Axis, k), x))
+    }
+
+    /// The sum of the absolute values of all elements.
+    pub fn norm1(self) -> Var<'t> {
+        self.apply(|b, x| b.norm1(x))
+    }
+
+    /// The largest absolute value of all elements.
+    pub fn norminf(self) -> Var<'t> {
+        self.apply(|b, x| b.norminf(x))
+    }
+
+    /// `log(sum(exp(x)))` along an axis.
+    pub fn logsumexp(self, axis: isize) -> Var<'t> {
+        self.apply(|b, x| b.logsumexp_axis(x, axis))
+    }
+
+    /// 1 where this compares so with the other, else 0.
+    pub fn compare(self, how: Comparison, other: Var<'t>) -> Var<'t> {
+        self.apply2(other, |b, x, y| b.compare(how, x, y))
+    }
+
+    /// 1 where both are, else 0.
+    pub fn and(self, other: Var<'t>) -> Var<'t> {
+        self.apply2(other, |b, x, y| b.logic(Logic::And, &[x, y]))
+    }
+
+    /// 1 where one of them is, else 0.
+    pub fn or(self, other: Var<'t>) -> Var<'t> {
+        self.apply2(other, |b, x, y| b.logic(Logic::Or, &[x, y]))
+    }
+}
+
+macro_rules! operator {
+    ($trait:ident, $method:ident, $build:ident) => {
+        impl<'t> $trait for Var<'t> {
+            type Output = Var<'t>;
+            fn $method(self, other: Var<'t>) -> Var<'t> {
+                self.apply2(other, |b, x, y| b.$build(x, y))
+            }
+        }
+        impl<'t> $trait<f64> for Var<'t> {
+            type Output = Var<'t>;
+            fn $method(self, c: f64) -> Var<'t> {
+                self.apply(|b, x| {
+                    let c = b.constant_f64(c)?;
+                    b.$build(x, c)
+                })
+            }
+        }
+        impl<'t> $trait<Var<'t>> for f64 {
+            type Output = Var<'t>;
+            fn $method(self, x: Var<'t>) -> Var<'t> {
+                x.apply(|b, x| {
+                    let c = b.constant_f64(self)?;
+                    b.$build(c, x)
+                })
+            }
+        }
+    };
+}
+
+operator!(Add, add, add);
+operator!(Sub, sub, sub);
+operator!(Mul, mul, mul);
+operator!(Div, div, div);
+
+impl<'t> Neg for Var<'t> {
+    type Output = Var<'t>;
+    fn neg(self) -> Var<'t> {
+        self.apply(|b, x| b.neg(x))
+    }
+}
+
+macro_rules! function {
+    ($($(#[$doc:meta])* $name:ident => $op:expr;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(x: Var<'_>) -> Var<'_> {
+            x.elementwise($op)
+        }
+    )*};
+}
+
+function! {
+    /// `max(0, x)`, element by element.
+    relu => Op::Kink(Kink::Relu);
+    /// The absolute value, element by element.
+    abs => Op::Kink(Kink::Abs);
+    /// `1 / x`, element by element.
+    inv => Op::Inv;
+    /// The exponential, element by element.
+    exp => Op::Exp;
+    /// The natural logarithm, element by element.
+    log => Op::Log;
+    /// The square root, element by element.
+    sqrt => Op::Sqrt;
+    /// The sine, element by element.
+    sin => Op::Sin;
+    /// The cosine, element by element.
+    cos => Op::Cos;
+    /// The hyperbolic tangent, element by element.
+    tanh => Op::Tanh;
+    /// The logistic function, element by element.
+    sigmoid => Op::Sigmoid;
+}
+
+/// `x` where positive, else `slope * x`.
+pub fn leaky_relu(x: Var<'_>, slope: f64) -> Var<'_> {
+    x.apply(|b, x| b.leaky_relu(x, Rational::from_f64(slope).ok_or(BuildError::NotFinite(slope))?))
+}
+
+/// `x` where positive, else `scale * (exp(x) - 1)`.
+pub fn elu(x: Var<'_>, scale: f64) -> Var<'_> {
+    x.apply(|b, x| b.elu(x, Rational::from_f64(scale).ok_or(BuildError::NotFinite(scale))?))
+}
+
+/// `a * relu(b)`.
+pub fn times_relu<'t>(a: Var<'t>, b: Var<'t>) -> Var<'t> {
+    a.apply2(b, |builder, a, b| builder.times_relu(a, b))
+}
+
+/// The largest of several variables. There must be one at least.
+///
+/// ```
+/// use crease_core::{max, trace};
+/// assert!(trace(3, |x| max(x)).is_ok());
+/// ```
+pub fn max<'t>(xs: &[Var<'t>]) -> Var<'t> {
+    several(xs, |b, atoms| b.max(atoms))
+}
+
+/// The smallest of several variables. There must be one at least.
+pub fn min<'t>(xs: &[Var<'t>]) -> Var<'t> {
+    several(xs, |b, atoms| b.min(atoms))
+}
+
+/// Puts variables one after the other along an axis; scalars make a vector.
+pub fn concat<'t>(xs: &[Var<'t>], axis: isize) -> Var<'t> {
+    several(xs, |b, atoms| b.concat(atoms, axis))
+}
+
+/// The largest entry of `A x`.
+pub fn max_linear<'t>(a: Var<'t>, x: Var<'t>) -> Var<'t> {
+    a.apply2(x, |b, a, x| b.max_linear(a, x))
+}
+
+fn several<'t>(xs: &[Var<'t>], f: impl FnOnce(&mut Builder, &[Atom]) -> Result<Atom, BuildError>) -> Var<'t> {
+    let tape = xs.first().expect("at least one variable").tape;
+    let same = xs.iter().all(|x| std::ptr::eq(x.tape, tape));
+    let atoms: Vec<Atom> = xs.iter().map(|x| x.atom).collect();
+    tape.var(|b| if same { f(b, &atoms) } else { Err(BuildError::ForeignVariable) })
+}
