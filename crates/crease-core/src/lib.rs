@@ -1,5 +1,8 @@
 //! Sections 2 to 4 of the paper, as a library.
 pub mod builder;
+pub mod cost;
+pub mod differentiate;
+mod inline;
 pub mod number;
 pub mod op;
 pub mod program;
@@ -9,6 +12,7 @@ mod tensor;
 mod trace;
 
 pub use builder::{BuildError, Builder, Conv2d, Window};
+pub use inline::{InlineError, MAX_INLINED, inline};
 pub use number::{Number, NumberError, Rational};
 pub use op::{Constant, Kink, Lane, Op, OpError, Ties};
 pub use program::{Atom, Callee, Equation, Input, Place, Program, Value};

@@ -282,6 +282,28 @@ impl Layout {
         Layout::table(self.iter().map(|i| source[i] as u32).collect::<Vec<_>>())
     }
 
+    /// The map back, if every one of the `n` source elements is read exactly once by nested loops.
+    pub fn inverse(&self, n: usize) -> Option<Self> {
+        let Layout::Strided { offset: 0, dims } = self else { return None };
+        // the loops in the order in which they lie in the source, each with its place in the result
+        let mut inner = self.len();
+        let mut loops: Vec<(Dim, usize)> = Vec::new();
+        for d in dims {
+            inner /= d.size;
+            loops.push((*d, inner));
+        }
+        loops.sort_by_key(|(d, _)| std::cmp::Reverse(d.stride));
+        let mut step = n;
+        for (d, _) in &loops {
+            step = step.checked_div(d.size)?;
+            if d.stride != step as isize {
+                return None;
+            }
+        }
+        let back: Vec<(usize, isize)> = loops.iter().map(|(d, place)| (d.size, *place as isize)).collect();
+        (self.len() == n).then(|| Layout::strided(0, &back))
+    }
+
     /// Whether no source index occurs twice.
     pub fn is_injective(&self) -> bool {
         if let Layout::Strided { dims, .. } = self {
@@ -361,6 +383,16 @@ mod tests {
         assert!(back.after(&transpose).iter().eq(0..6));
         let row = Layout::strided(2, &[(2, 1)]);
         assert_eq!(row.after(&transpose).iter().collect::<Vec<_>>(), [1, 4]);
+    }
+
+    #[test]
+    fn a_transpose_has_an_inverse_and_a_slice_has_none() {
+        let transpose = Layout::strided(0, &[(4, 1), (2, 12), (3, 4)]);
+        let back = transpose.inverse(24).unwrap();
+        assert!(back.after(&transpose).is_identity(24) || back.after(&transpose).iter().eq(0..24));
+        assert_eq!(Layout::strided(0, &[(2, 1)]).inverse(3), None);
+        assert_eq!(Layout::strided(0, &[(2, 2)]).inverse(2), None);
+        assert_eq!(Layout::identity(5).inverse(5), Some(Layout::identity(5)));
     }
 
     #[test]

@@ -243,27 +243,25 @@ impl Builder {
     /// Appends the equations of another level of program, its inputs replaced by `args`; returns its outputs.
     /// Callees are entered as they are. This is one step of inlining, and how a program is extended.
     pub fn splice(&mut self, p: &Program, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
-        let map = self.splice_all(p, args)?;
-        p.outputs().iter().map(|&o| self.translate(p, &map, o)).collect()
-    }
-
-    /// Like [`Builder::splice`], but returns what became of every value.
-    pub(crate) fn splice_all(&mut self, p: &Program, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
-        let callees = self.adopt(p)?;
         let mut map: Vec<Atom> = args.to_vec();
         let outer = self.place;
         for e in p.equations() {
             let args = e.args.iter().map(|&a| self.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
             self.place = e.place.or(outer);
-            map.extend(self.push(e.op.map_callees(|id| callees[id.index()]), &args)?);
+            map.extend(self.push_from(p, e.op, &args)?);
         }
         self.place = outer;
-        Ok(map)
+        p.outputs().iter().map(|&o| self.translate(p, &map, o)).collect()
     }
 
-    /// Enters all callees of a program; the numbers they have here.
-    pub(crate) fn adopt(&mut self, p: &Program) -> Result<Vec<CalleeId>, BuildError> {
-        p.callees().iter().map(|c| self.callee(c.program.clone(), c.joint.clone())).collect()
+    /// Adds an operation of another program, entering the callees that it names.
+    pub(crate) fn push_from(&mut self, p: &Program, op: &Op, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
+        let mut ids = HashMap::new();
+        for &id in op.callees() {
+            let c = p.callee(id);
+            ids.insert(id, self.callee(c.program.clone(), c.joint.clone())?);
+        }
+        self.push(op.map_callees(|id| ids[&id]), args)
     }
 
     /// An atom of `p` as an atom of this program.

@@ -1,0 +1,363 @@
+//! Counting: how often each elementary operation is applied.
+//!
+//! Which numbers are constants decides what is counted (`+` or `+c`), so constants are followed element by element through
+//! structure and into sub-programs: then a tally does not change when calls are expanded or tensors taken apart.
+
+use super::item::{Item, ItemKind};
+use super::price::{Price, Prices};
+use crate::op::{Choice, Kink, Lane, Op};
+use crate::program::{Atom, Equation, Program};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+/// How often each elementary operation is applied.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Tally {
+    counts: BTreeMap<Item, u128>,
+}
+
+impl Tally {
+    /// Adds `n` applications of an operation.
+    pub fn add(&mut self, item: Item, n: u128) {
+        if n > 0 {
+            *self.counts.entry(item).or_default() += n;
+        }
+    }
+
+    /// Adds all of another tally.
+    pub fn merge(&mut self, other: &Tally) {
+        for (&item, &n) in &other.counts {
+            self.add(item, n);
+        }
+    }
+
+    /// The operations with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (Item, u128)> + '_ {
+        self.counts.iter().map(|(&i, &n)| (i, n))
+    }
+
+    /// The counts by name.
+    pub fn by_name(&self) -> BTreeMap<String, u128> {
+        let mut out = BTreeMap::new();
+        for (item, n) in self.iter() {
+            *out.entry(item.name()).or_default() += n;
+        }
+        out
+    }
+
+    /// The price of all of it.
+    pub fn price(&self) -> Price {
+        self.iter().fold(Price::default(), |sum, (item, n)| sum + item.price() * n as i128)
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self.by_name().iter().map(|(name, n)| format!("{n} {name}")).collect();
+        f.write_str(&if parts.is_empty() { "nothing".into() } else { parts.join(", ") })
+    }
+}
+
+/// Which elements of a value are constants.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Known {
+    /// None of them.
+    Nothing,
+    /// All of them.
+    All,
+    /// Those marked.
+    Some(Arc<[bool]>),
+}
+
+impl Known {
+    fn get(&self, i: usize) -> bool {
+        match self {
+            Known::Nothing => false,
+            Known::All => true,
+            Known::Some(mask) => mask[i],
+        }
+    }
+
+    fn from_mask(mask: Vec<bool>) -> Self {
+        if mask.iter().all(|k| *k) {
+            Known::All
+        } else if mask.iter().any(|k| *k) {
+            Known::Some(mask.into())
+        } else {
+            Known::Nothing
+        }
+    }
+}
+
+/// The number of times that each elementary operation is applied, calls and tensors expanded. Of a selection, the branch is
+/// counted that costs most at unit prices.
+///
+/// ```
+/// use crease_core::{cost::tally, trace};
+/// let p = trace(2, |x| x[0] * x[1] + 1.0).unwrap();
+/// assert_eq!(tally(&p).to_string(), "1 *, 1 +c");
+/// ```
+pub fn tally(p: &Program) -> Tally {
+    count(p).0
+}
+
+type Counted = (Tally, Vec<Known>);
+
+/// The tally, and which outputs are constants.
+pub(crate) fn count(p: &Program) -> Counted {
+    let mut memo: HashMap<(*const Program, Vec<Known>), Counted> = HashMap::new();
+    let inputs = vec![Known::Nothing; p.inputs().len()];
+    let mut frames = vec![Frame::new(p, inputs)];
+    loop {
+        let depth = frames.len() - 1;
+        let frame = &mut frames[depth];
+        let program = frame.program;
+        if frame.next == program.len() {
+            let outputs = program.outputs().iter().map(|&o| known(&frame.values, o)).collect();
+            let result = (std::mem::take(&mut frame.tally), outputs);
+            let key = (std::ptr::from_ref(program), std::mem::take(&mut frame.inputs));
+            frames.pop();
+            if frames.is_empty() {
+                return result;
+            }
+            memo.insert(key, result);
+            continue;
+        }
+        let e = program.equation(frame.next);
+        match e.op.callees() {
+            [] => {
+                let known = {
+                    let values = &frame.values;
+                    count_equation(program, &e, |a| known(values, a), &mut frame.tally)
+                };
+                frame.values.extend(known);
+                frame.next += 1;
+            }
+            ids => {
+                let conditions = if matches!(e.op, Op::Select(_)) { ids.len() - 1 } else { 0 };
+                let args: Vec<Known> = e.args[conditions..].iter().map(|&a| known(&frame.values, a)).collect();
+                let mut missing = None;
+                let mut dearest: Option<&Counted> = None;
+                for id in ids {
+                    let callee = &*program.callee(*id).program;
+                    match memo.get(&(std::ptr::from_ref(callee), args.clone())) {
+                        None => missing = Some(callee),
+                        Some(counted) => {
+                            let unit = |c: &Counted| c.0.price().at(&Prices::unit());
+                            if dearest.is_none_or(|d| unit(counted) > unit(d)) {
+                                dearest = Some(counted);
+                            }
+                        }
+                    }
+                }
+                match (missing, dearest) {
+                    (Some(callee), _) => frames.push(Frame::new(callee, args)),
+                    (None, Some((tally, outputs))) => {
+                        frame.tally.merge(tally);
+                        // which branch runs is not known, so what it returns is not either
+                        let is_call = conditions == 0 && ids.len() == 1 && matches!(e.op, Op::Call(_));
+                        let nothing = vec![Known::Nothing; e.results];
+                        frame.values.extend(if is_call { outputs.clone() } else { nothing });
+                        frame.next += 1;
+                    }
+                    (None, None) => frame.next += 1,
+                }
+            }
+        }
+    }
+}
+
+struct Frame<'p> {
+    program: &'p Program,
+    inputs: Vec<Known>,
+    values: Vec<Known>,
+    tally: Tally,
+    next: usize,
+}
+
+impl<'p> Frame<'p> {
+    fn new(program: &'p Program, inputs: Vec<Known>) -> Self {
+        Frame { program, values: inputs.clone(), inputs, tally: Tally::default(), next: 0 }
+    }
+}
+
+/// Which elements of an atom are constants.
+pub(super) fn known(values: &[Known], a: Atom) -> Known {
+    a.value().map_or(Known::All, |v| values[v.index()].clone())
+}
+
+/// Counts one equation without sub-programs and says which of its results are constants.
+pub(crate) fn count_equation(
+    p: &Program,
+    e: &Equation<'_>,
+    known: impl Fn(Atom) -> Known,
+    tally: &mut Tally,
+) -> Vec<Known> {
+    let args: Vec<Known> = e.args.iter().map(|&a| known(a)).collect();
+    let len = p.shape(e.first).len();
+    let nothing = || vec![Known::Nothing; e.results];
+    match e.op {
+        Op::Constant(_) => return vec![Known::All],
+        Op::View { layout, .. } => {
+            return vec![match &args[0] {
+                Known::Some(mask) => Known::from_mask(layout.iter().map(|i| mask[i]).collect()),
+                uniform => uniform.clone(),
+            }];
+        }
+        Op::Assemble { pieces, .. } => return vec![count_assembly(len, pieces, &args, tally)],
+        Op::MatMul { transpose_a, transpose_b } => count_matmul(p, e, *transpose_a, *transpose_b, &args, tally),
+        Op::Kink(kink) => count_kink(p, e, kink, None, &args, tally),
+        Op::Joint(kink, choice) => count_kink(p, e, kink, Some(choice), &args, tally),
+        Op::LogSumExp(lane) => count_lanes(p, e, *lane, &args, ItemKind::LogSumExp, None, tally),
+        Op::LogSumExpJoint(lane) => {
+            count_lanes(p, e, *lane, &args, ItemKind::LogSumExp, Some(crate::op::Ties::First), tally);
+        }
+        Op::Permute { lane: Lane::Axis, .. } => {
+            let n = p.shape(e.first).split_last().map_or(1, |(_, n)| n);
+            for l in 0..len / n {
+                let values = args.iter().flat_map(|a| (0..n).map(move |k| !a.get(l * n + k))).filter(|v| *v).count();
+                tally.add(Item::new(ItemKind::Permute, 2 * n as u32, values as u32), 1);
+            }
+        }
+        Op::Permute { lane: Lane::Args, .. } => elementwise(len, &args, tally, |_| ItemKind::Permute),
+        Op::Compare(_) => elementwise(len, &args, tally, |_| ItemKind::Compare),
+        Op::Logic(_) => elementwise(len, &args, tally, |_| ItemKind::Logic),
+        Op::Add => elementwise(len, &args, tally, |_| ItemKind::Add),
+        Op::Mul => elementwise(len, &args, tally, |_| ItemKind::Mul),
+        // taking away a constant is adding one; dividing by one is multiplying by one
+        Op::Sub => elementwise(len, &args, tally, |k| if k == [false, true] { ItemKind::Add } else { ItemKind::Sub }),
+        Op::Div => elementwise(len, &args, tally, |k| if k == [false, true] { ItemKind::Mul } else { ItemKind::Div }),
+        Op::Neg => elementwise(len, &args, tally, |_| ItemKind::Neg),
+        Op::Inv => elementwise(len, &args, tally, |_| ItemKind::Inv),
+        Op::Exp => elementwise(len, &args, tally, |_| ItemKind::Exp),
+        Op::Log => elementwise(len, &args, tally, |_| ItemKind::Log),
+        Op::Sqrt => elementwise(len, &args, tally, |_| ItemKind::Sqrt),
+        Op::Sin => elementwise(len, &args, tally, |_| ItemKind::Sin),
+        Op::Cos => elementwise(len, &args, tally, |_| ItemKind::Cos),
+        Op::Tanh => elementwise(len, &args, tally, |_| ItemKind::Tanh),
+        Op::Sigmoid => elementwise(len, &args, tally, |_| ItemKind::Sigmoid),
+        Op::Power(_) => elementwise(len, &args, tally, |_| ItemKind::Power),
+        Op::Call(_) | Op::Select(_) => {}
+    }
+    nothing()
+}
+
+/// Counts one operation for each element; the kind may depend on which arguments are constants.
+fn elementwise(len: usize, args: &[Known], tally: &mut Tally, kind: impl Fn(&[bool]) -> ItemKind) {
+    let mut count = |i: usize, n: u128| {
+        let known: Vec<bool> = args.iter().map(|a| a.get(i)).collect();
+        let values = known.iter().filter(|k| !**k).count() as u32;
+        tally.add(Item::new(kind(&known), args.len() as u32, values), n);
+    };
+    if args.iter().any(|a| matches!(a, Known::Some(_))) {
+        (0..len).for_each(|i| count(i, 1));
+    } else {
+        count(0, len as u128);
+    }
+}
+
+fn count_kink(p: &Program, e: &Equation<'_>, kink: &Kink, choice: Option<&Choice>, args: &[Known], tally: &mut Tally) {
+    let joint = choice.map(|c| c.ties);
+    let kind = ItemKind::from(kink);
+    match kink {
+        Kink::MaxLinear { .. } => {
+            let len = |a: Atom| a.value().map(|v| p.shape(v).len());
+            let sizes: Vec<usize> = match kink {
+                Kink::MaxLinear { lane: Lane::Axis, rows } => {
+                    let columns = len(e.args[1]).or(len(e.args[0]).map(|n| n / rows)).unwrap_or(1);
+                    vec![rows * columns, columns]
+                }
+                _ => vec![1; e.args.len()],
+            };
+            let values = args.iter().zip(&sizes).map(|(a, &n)| (0..n).filter(|&i| !a.get(i)).count()).sum::<usize>();
+            tally.add(Item { kind, joint, size: sizes.iter().sum::<usize>() as u32, values: values as u32 }, 1);
+        }
+        _ => match kink.lane() {
+            Some(lane) => count_lanes(p, e, lane, args, kind, joint, tally),
+            None => {
+                let mut plain = Tally::default();
+                elementwise(p.shape(e.first).len(), args, &mut plain, |_| kind);
+                plain.iter().for_each(|(item, n)| tally.add(Item { joint, ..item }, n));
+            }
+        },
+    }
+}
+
+fn count_lanes(
+    p: &Program,
+    e: &Equation<'_>,
+    lane: Lane,
+    args: &[Known],
+    kind: ItemKind,
+    joint: Option<crate::op::Ties>,
+    tally: &mut Tally,
+) {
+    match lane {
+        Lane::Args => {
+            let mut plain = Tally::default();
+            elementwise(p.shape(e.first).len(), args, &mut plain, |_| kind);
+            plain.iter().for_each(|(item, n)| tally.add(Item { joint, ..item }, n));
+        }
+        Lane::Axis => {
+            let shape = e.args[0].value().map(|v| p.shape(v).clone()).unwrap_or_default();
+            let n = shape.split_last().map_or(1, |(_, n)| n);
+            let lanes = shape.len() / n;
+            let item = |values: usize| Item { kind, joint, size: n as u32, values: values as u32 };
+            match &args[0] {
+                Known::Nothing => tally.add(item(n), lanes as u128),
+                Known::All => tally.add(item(0), lanes as u128),
+                Known::Some(mask) => {
+                    mask.chunks(n).for_each(|l| tally.add(item(l.iter().filter(|k| !**k).count()), 1));
+                }
+            }
+        }
+    }
+}
+
+/// Additions are counted where a number meets another one in its cell.
+fn count_assembly(len: usize, pieces: &[crate::Layout], args: &[Known], tally: &mut Tally) -> Known {
+    let mut additions = [0u128; 3];
+    let mut cells: Vec<Option<bool>> = vec![None; len];
+    for (arg, piece) in args.iter().zip(pieces) {
+        for (i, to) in piece.iter().enumerate() {
+            let here = arg.get(i);
+            cells[to] = Some(match cells[to] {
+                None => here,
+                Some(there) => {
+                    additions[usize::from(!here) + usize::from(!there)] += 1;
+                    false
+                }
+            });
+        }
+    }
+    for (values, n) in additions.into_iter().enumerate() {
+        tally.add(Item::new(ItemKind::Add, 2, values as u32), n);
+    }
+    Known::from_mask(cells.into_iter().map(|c| c.unwrap_or(true)).collect())
+}
+
+fn count_matmul(p: &Program, e: &Equation<'_>, ta: bool, tb: bool, args: &[Known], tally: &mut Tally) {
+    let shape = p.shape(e.first);
+    let (m, n) = (shape.dims()[shape.rank() - 2], shape.dims()[shape.rank() - 1]);
+    let batch = shape.len() / (m * n);
+    let k = e.args[0].value().map_or(1, |v| p.shape(v).len()) / (batch * m);
+    tally.add(Item::new(ItemKind::Add, 2, 2), (batch * m * n) as u128 * (k as u128 - 1));
+    let mut products = |values: u32, times: u128| tally.add(Item::new(ItemKind::Mul, 2, values), times);
+    if !args.iter().any(|a| matches!(a, Known::Some(_))) {
+        let values = args.iter().filter(|a| **a == Known::Nothing).count() as u32;
+        return products(values, (batch * m * n) as u128 * k as u128);
+    }
+    for s in 0..batch {
+        for l in 0..k {
+            let column = |i: usize| if ta { l * m + i } else { i * k + l };
+            let row = |j: usize| if tb { j * k + l } else { l * n + j };
+            let a = (0..m).filter(|&i| !args[0].get(s * m * k + column(i))).count() as u128;
+            let b = (0..n).filter(|&j| !args[1].get(s * k * n + row(j))).count() as u128;
+            let (m, n) = (m as u128, n as u128);
+            products(2, a * b);
+            products(1, a * (n - b) + (m - a) * b);
+            products(0, (m - a) * (n - b));
+        }
+    }
+}

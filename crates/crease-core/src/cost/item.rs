@@ -1,0 +1,265 @@
+//! The elementary operations as the paper counts them, and their prices: the appendix's tables, one row a line.
+
+use super::price::Price;
+use crate::differentiate::{Mode, Selection};
+use crate::op::{Kink, Ties};
+use std::fmt;
+
+/// An elementary operation that is counted: its kind, how many numbers it takes, and how many of those are values rather
+/// than constants, which is the paper's |pr|.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Item {
+    /// Which operation.
+    pub kind: ItemKind,
+    /// Whether it is the joint form, which returns derivatives too.
+    pub joint: Option<Ties>,
+    /// How many numbers it takes.
+    pub size: u32,
+    /// How many of them are values.
+    pub values: u32,
+}
+
+/// The kinds of elementary operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)] // named as in `Op` and `Kink`
+pub enum ItemKind {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Neg,
+    Inv,
+    Exp,
+    Log,
+    Sqrt,
+    Sin,
+    Cos,
+    Tanh,
+    Sigmoid,
+    Power,
+    LogSumExp,
+    Relu,
+    TimesRelu,
+    Abs,
+    LeakyRelu,
+    Elu,
+    Max,
+    Min,
+    OrderStatistic,
+    Sort,
+    Norm1,
+    NormInf,
+    MaxLinear { rows: u32 },
+    Permute,
+    Compare,
+    Logic,
+}
+
+impl From<&Kink> for ItemKind {
+    fn from(k: &Kink) -> Self {
+        match k {
+            Kink::Relu => ItemKind::Relu,
+            Kink::TimesRelu => ItemKind::TimesRelu,
+            Kink::Abs => ItemKind::Abs,
+            Kink::LeakyRelu(_) => ItemKind::LeakyRelu,
+            Kink::Elu(_) => ItemKind::Elu,
+            Kink::Max(_) => ItemKind::Max,
+            Kink::Min(_) => ItemKind::Min,
+            Kink::OrderStatistic(..) => ItemKind::OrderStatistic,
+            Kink::Sort(_) => ItemKind::Sort,
+            Kink::Norm1(_) => ItemKind::Norm1,
+            Kink::NormInf(_) => ItemKind::NormInf,
+            Kink::MaxLinear { rows, .. } => ItemKind::MaxLinear { rows: *rows as u32 },
+        }
+    }
+}
+
+/// The number of comparisons that merge sort needs for n numbers in the worst case.
+fn comparisons(n: i128) -> i128 {
+    let log = (128 - (n.max(1) - 1).leading_zeros()) as i128;
+    n * log - (1 << log) + 1
+}
+
+impl Item {
+    /// An operation of one kind on `size` numbers, `values` of them values.
+    pub fn new(kind: ItemKind, size: u32, values: u32) -> Self {
+        Item { kind, joint: None, size, values }
+    }
+
+    /// The paper's cost(g).
+    ///
+    /// ```
+    /// use crease_core::cost::{Item, ItemKind};
+    /// assert_eq!(Item::new(ItemKind::Norm1, 3, 3).price().to_string(), "5 + 3 c_relu");
+    /// ```
+    pub fn price(&self) -> Price {
+        let n = i128::from(self.size);
+        let base = match self.kind {
+            ItemKind::Add | ItemKind::Sub | ItemKind::Mul | ItemKind::Neg => Price::new(1, 0, 0),
+            ItemKind::Div
+            | ItemKind::Inv
+            | ItemKind::Exp
+            | ItemKind::Log
+            | ItemKind::Sqrt
+            | ItemKind::Sin
+            | ItemKind::Cos
+            | ItemKind::Tanh
+            | ItemKind::Sigmoid
+            | ItemKind::Power => Price::new(0, 1, 0),
+            // the largest, then n differences, n exponentials, n - 1 additions, the logarithm, one addition
+            ItemKind::LogSumExp => Price::new(2 * n, n + 1, n - 1),
+            ItemKind::Relu => Price::new(0, 0, 1),
+            ItemKind::TimesRelu | ItemKind::Abs | ItemKind::LeakyRelu => Price::new(1, 0, 1),
+            ItemKind::Elu => Price::new(2, 1, 1),
+            ItemKind::Max | ItemKind::Min => Price::new(0, 0, n - 1),
+            ItemKind::OrderStatistic | ItemKind::Sort => Price::new(0, 0, comparisons(n)),
+            ItemKind::Norm1 => Price::new(2 * n - 1, 0, n),
+            ItemKind::NormInf => Price::new(n, 0, 2 * n - 1),
+            ItemKind::MaxLinear { rows } => {
+                let (m, n) = (i128::from(rows), n / (i128::from(rows) + 1));
+                Price::new(m * (2 * n - 1), 0, m - 1)
+            }
+            ItemKind::Compare => Price::new(0, 0, 1),
+            ItemKind::Permute | ItemKind::Logic => Price::default(),
+        };
+        base + self.joint_extra()
+    }
+
+    /// What the joint form costs beyond the value: nothing for all that the appendix of the paper treats; sharing weight
+    /// among ties has to find and count them.
+    fn joint_extra(&self) -> Price {
+        let n = i128::from(self.size);
+        match (self.kind, self.joint) {
+            (_, None) => Price::default(),
+            (ItemKind::LogSumExp, Some(_)) => Price::new(0, n, 0),
+            (ItemKind::MaxLinear { rows }, Some(Ties::Average)) => {
+                let m = i128::from(rows);
+                let n = n / (m + 1);
+                Price::new(m - 1 + 2 * m * n + (m - 1) * n, 1, m)
+            }
+            (ItemKind::NormInf, Some(Ties::Average)) => Price::new(2 * n - 1, 1, n),
+            (ItemKind::Max | ItemKind::Min | ItemKind::OrderStatistic, Some(Ties::Average)) => Price::new(n - 1, 1, n),
+            _ => Price::default(),
+        }
+    }
+
+    /// The paper's |pr| as far as derivatives go: comparisons have none.
+    pub fn predecessors(&self) -> u32 {
+        match self.kind {
+            ItemKind::Compare | ItemKind::Logic => 0,
+            // the permutation is not differentiated
+            ItemKind::Permute => self.values.min(self.size / 2),
+            _ => self.values,
+        }
+    }
+
+    /// The paper's cost(gd): value and derivative together.
+    pub fn joint_price(&self, mode: Mode, selection: &Selection) -> Price {
+        let g = self.price();
+        let more = |one, nonlin, relu| g + Price::new(one, nonlin, relu);
+        let second = match (self.kind, self.joint) {
+            // derivatives of derivatives: the weights that are not piecewise constant
+            (ItemKind::Elu, Some(_)) => Some(more(5, 0, 1)),
+            (ItemKind::TimesRelu, Some(_)) => Some(more(4, 0, 1)),
+            (ItemKind::LogSumExp, Some(_)) => Some(g + Price::new(6, 0, 0) * i128::from(self.size)),
+            (ItemKind::MaxLinear { .. }, Some(_)) => Some(g + g + Price::new(4, 0, 0) * i128::from(self.size)),
+            (_, Some(_)) => Some(g),
+            _ => None,
+        };
+        if let Some(price) = second {
+            return price;
+        }
+        match self.kind {
+            // backward, one division of the adjoint stands in for one multiplication; forward, the inverse is formed once
+            ItemKind::Div if self.values == 0 => g,
+            ItemKind::Div if mode == Mode::Forward => more(2, 1, 0),
+            ItemKind::Div if self.values == 1 => more(0, 1, 0),
+            ItemKind::Div => more(-1, 1, 0),
+            ItemKind::Inv | ItemKind::Tanh | ItemKind::Sigmoid => more(2, 0, 0),
+            ItemKind::Log | ItemKind::Sqrt | ItemKind::Sin => more(0, 1, 0),
+            ItemKind::Cos | ItemKind::Power => more(1, 1, 0),
+            ItemKind::Max | ItemKind::Min | ItemKind::NormInf | ItemKind::MaxLinear { .. } => {
+                Item { joint: Some(selection.max), ..*self }.price()
+            }
+            ItemKind::OrderStatistic => Item { joint: Some(selection.order), ..*self }.price(),
+            ItemKind::LogSumExp => Item { joint: Some(Ties::First), ..*self }.price(),
+            _ => g,
+        }
+    }
+
+    /// The name in tallies: the sign or the word of the text language, `c` where a constant takes part, the number of arguments
+    /// where it varies.
+    pub fn name(&self) -> String {
+        let word = match self.kind {
+            ItemKind::Add => "+",
+            ItemKind::Sub => "-",
+            ItemKind::Mul => "*",
+            ItemKind::Div => "/",
+            ItemKind::Neg => "neg",
+            ItemKind::Inv => "inv",
+            ItemKind::Exp => "exp",
+            ItemKind::Log => "log",
+            ItemKind::Sqrt => "sqrt",
+            ItemKind::Sin => "sin",
+            ItemKind::Cos => "cos",
+            ItemKind::Tanh => "tanh",
+            ItemKind::Sigmoid => "sigmoid",
+            ItemKind::Power => "^",
+            ItemKind::LogSumExp => "logsumexp",
+            ItemKind::Relu => "relu",
+            ItemKind::TimesRelu => "times_relu",
+            ItemKind::Abs => "abs",
+            ItemKind::LeakyRelu => "leaky_relu",
+            ItemKind::Elu => "elu",
+            ItemKind::Max => "max",
+            ItemKind::Min => "min",
+            ItemKind::OrderStatistic => "order_statistic",
+            ItemKind::Sort => "sort",
+            ItemKind::Norm1 => "norm1",
+            ItemKind::NormInf => "norminf",
+            ItemKind::MaxLinear { .. } => "max_linear",
+            ItemKind::Permute => "permute",
+            ItemKind::Compare => "compare",
+            ItemKind::Logic => "logic",
+        };
+        let tick = if self.joint.is_some() { "'" } else { "" };
+        let fixed = match self.kind {
+            ItemKind::Add | ItemKind::Sub | ItemKind::Mul | ItemKind::Div | ItemKind::TimesRelu | ItemKind::Compare => {
+                Some(2)
+            }
+            ItemKind::LogSumExp
+            | ItemKind::Max
+            | ItemKind::Min
+            | ItemKind::OrderStatistic
+            | ItemKind::Sort
+            | ItemKind::Norm1
+            | ItemKind::NormInf
+            | ItemKind::MaxLinear { .. }
+            | ItemKind::Permute => None,
+            ItemKind::Logic => Some(self.size),
+            _ => Some(1),
+        };
+        match fixed {
+            Some(n) if self.values < n => format!("{word}{tick}c"),
+            Some(_) => format!("{word}{tick}"),
+            None if self.values < self.size => format!("{word}{tick}/{} of {}", self.values, self.size),
+            None => format!("{word}{tick}/{}", self.size),
+        }
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::comparisons;
+
+    #[test]
+    fn merge_sort_needs_so_many_comparisons() {
+        assert_eq!([1, 2, 3, 4, 5, 8].map(comparisons), [0, 1, 3, 5, 8, 17]);
+    }
+}

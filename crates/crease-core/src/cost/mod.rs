@@ -1,0 +1,33 @@
+//! Cost: what a program costs, counted and priced.
+//!
+//! A program enters; a [`Tally`] leaves, the number of times each elementary operation is applied, and its [`Price`], a
+//! linear form in 1, c_nonlin and c_relu: Section 3.1, Assumption 1, and the refined costs of the appendix. Tensor operations
+//! are counted by their scalars. Structure is free.
+//!
+//! [`overhead`] is Theorem 2: the model cost of differentiating a program, by the formulas in the theorem's proof, and the
+//! constant omega with the operation that attains it. The counted cost of a derived program is simply its own tally, so the two
+//! are always kept apart: counted <= model <= omega cost.
+
+mod count;
+mod item;
+mod overhead;
+mod price;
+
+pub use count::{Tally, tally};
+pub use item::{Item, ItemKind};
+pub use overhead::{Attained, Overhead, overhead};
+pub use price::{Price, Prices, Ratio, Worst};
+
+use crate::program::Program;
+
+/// The cost of a program: the price of its tally.
+///
+/// ```
+/// use crease_core::{cost::{cost, Prices}, relu, trace};
+/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
+/// assert_eq!(cost(&p).to_string(), "2 + 2 c_relu");
+/// assert_eq!(cost(&p).at(&Prices::unit()).to_string(), "4");
+/// ```
+pub fn cost(p: &Program) -> Price {
+    tally(p).price()
+}

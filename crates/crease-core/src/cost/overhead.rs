@@ -1,0 +1,109 @@
+//! Theorem 2: what differentiating a program costs by the model, and the constants omega_b and omega_f.
+
+use super::count::{Known, Tally, count, count_equation, known};
+use super::item::Item;
+use super::price::{Price, Prices};
+use crate::differentiate::{DiffError, How, Mode, Prepared};
+use crate::number::Rational;
+use crate::op::Op;
+use crate::program::Program;
+
+/// What Theorem 2 says about a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overhead {
+    /// The model cost of the derived program, by the formulas in the proof of the theorem.
+    pub model: Price,
+    /// omega: the bound on the overhead, at the given prices; nothing if an operation with derivative costs nothing.
+    pub omega: Option<Rational>,
+    /// The operation that attains it.
+    pub attained: Option<Attained>,
+}
+
+/// Where a maximum is attained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attained {
+    /// The operation.
+    pub item: String,
+    /// The number of its equation, counted after expansion of the calls that are differentiated through.
+    pub equation: usize,
+    /// The equation as text.
+    pub shown: String,
+}
+
+/// Evaluates Theorem 2 on a program: model cost and omega of [`backprop`](crate::differentiate::backprop) or
+/// [`forprop`](crate::differentiate::forprop), differentiated as told.
+///
+/// ```
+/// use crease_core::{cost::{overhead, Prices}, differentiate::{How, Mode}, relu, trace};
+/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
+/// let b = overhead(&p, &How::default(), Mode::Backward, &Prices::unit()).unwrap();
+/// assert_eq!(b.model.at(&Prices::unit()).to_string(), "14");
+/// assert_eq!(b.omega.unwrap().to_string(), "5");
+/// ```
+pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<Overhead, DiffError> {
+    let dimension = p.dimension() as i128;
+    let mut prepared = Prepared::new(p, how)?;
+    let program = prepared.program().clone();
+    let mut out = Overhead { model: Price::default(), omega: Some(Rational::ZERO), attained: None };
+    let mut constants = vec![Known::Nothing; program.inputs().len()];
+    // the cost of combining the derivatives of one node that has `pr` predecessors
+    let combine = |pr: i128| match mode {
+        Mode::Backward => Price::new(2 * pr, 0, 0),
+        Mode::Forward => Price::new(dimension * pr + dimension * (pr - 1).max(0), 0, 0),
+    };
+    let note = |out: &mut Overhead, i: usize, name: String, g: Price, gd: Price, n: i128| {
+        out.model += gd * n;
+        let ratio = super::Ratio { above: gd, below: g };
+        let unpriced = g.at(prices).is_zero();
+        if unpriced && gd.at(prices).is_zero() {
+            return;
+        }
+        let ratio = ratio.at(prices);
+        let better = match (&ratio, &out.omega) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(a), Some(b)) => a > b,
+        };
+        if better {
+            out.omega = ratio;
+            out.attained = Some(Attained { item: name, equation: i, shown: program.show_equation(i) });
+        }
+    };
+    for (i, e) in program.equations().enumerate() {
+        match e.op {
+            Op::Call(_) | Op::Select(_) => {
+                let (g, gd) = prepared.costs(i)?;
+                let conditions = e.op.callees().len() - 1;
+                let pr: usize =
+                    e.args[conditions..].iter().filter_map(|a| a.value()).map(|v| program.shape(v).len()).sum();
+                let name = match e.op {
+                    Op::Call(id) => program.callee(*id).program.name().to_string(),
+                    _ => "select".into(),
+                };
+                note(&mut out, i, name, g, gd + combine(pr as i128), 1);
+                constants.extend(vec![Known::Nothing; e.results]);
+            }
+            _ => {
+                let mut tally = Tally::default();
+                let results = count_equation(&program, &e, |a| known(&constants, a), &mut tally);
+                for (item, n) in tally.iter() {
+                    let (g, gd) = item_costs(&item, mode, how, &combine);
+                    note(&mut out, i, item.name(), g, gd, n as i128);
+                }
+                constants.extend(results);
+            }
+        }
+    }
+    debug_assert!(count(&program).0.price() == super::cost(p));
+    Ok(out)
+}
+
+fn item_costs(item: &Item, mode: Mode, how: &How, combine: &impl Fn(i128) -> Price) -> (Price, Price) {
+    let pr = i128::from(item.predecessors());
+    let g = item.price();
+    if g == Price::default() {
+        return (g, g); // moves only
+    }
+    let combined = if pr == 0 { Price::default() } else { combine(pr) };
+    (g, item.joint_price(mode, &how.selection) + combined)
+}

@@ -1,0 +1,534 @@
+//! The sweep: equations in joint form, tangents forward, adjoints backward.
+
+use super::linear::{Calculus, Dual, Linear, Pending, Step, shape_after};
+use super::prepare::prepare;
+use super::rules::{Direction, contract, linearize};
+use super::{DiffError, How, Technique, declare, scalar_output, unit_directions};
+use crate::builder::Builder;
+use crate::cost::{Price, Prices, cost};
+use crate::op::{CalleeId, Op};
+use crate::program::{Atom, Callee, Equation, Program};
+use crate::shape::Shape;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Differentiates a program and, before it, whatever it needs differentiated of its callees.
+pub(super) struct Deriver<'h> {
+    how: &'h How,
+    /// the gradients of called programs, by the technique inside
+    joints: HashMap<(*const Program, Direction), Arc<Program>>,
+    /// tangents and adjoints of the branches of selections with several outputs
+    branches: HashMap<(*const Program, Direction, Option<usize>), Arc<Program>>,
+    /// keeps the programs alive whose addresses are keys
+    keep: Vec<Arc<Program>>,
+}
+
+/// How the results of an equation depend on its arguments.
+enum Derivative {
+    /// Pair by pair, by the table of rules.
+    Pairs(Vec<Linear>),
+    /// As a selection among branches, each differentiated as a program.
+    Select { branches: Box<[CalleeId]> },
+}
+
+/// An equation in the derived program.
+struct Step1 {
+    args: Vec<Atom>,
+    results: Vec<Atom>,
+    derivative: Derivative,
+}
+
+impl<'h> Deriver<'h> {
+    pub fn new(p: &Program, how: &'h How) -> Result<Self, DiffError> {
+        how.selection.validate()?;
+        let mut d = Deriver { how, joints: HashMap::new(), branches: HashMap::new(), keep: Vec::new() };
+        // callees before callers, so that nothing here ever has to go deep
+        for callee in d.needed(p) {
+            let technique = how.technique_of(callee.name());
+            let direction = if technique == Technique::Forward { Direction::Forward } else { Direction::Backward };
+            d.joint(&callee, direction)?;
+        }
+        Ok(d)
+    }
+
+    /// The programs in the library that are differentiated on their own, callees first.
+    fn needed(&self, p: &Program) -> Vec<Arc<Program>> {
+        let library = p.library();
+        let mut wanted: HashSet<*const Program> = HashSet::new();
+        for q in library.iter().map(|q| &**q).chain([p]) {
+            for e in q.equations() {
+                match e.op {
+                    Op::Call(id) if self.technique(q.callee(*id)).is_some_and(|t| t != Technique::Joint) => {
+                        wanted.insert(Arc::as_ptr(&q.callee(*id).program));
+                    }
+                    Op::Select(ids) => wanted.extend(ids.iter().map(|id| Arc::as_ptr(&q.callee(*id).program))),
+                    _ => {}
+                }
+            }
+        }
+        let scalar = |q: &Arc<Program>| scalar_output(q).is_ok();
+        library.into_iter().filter(|q| wanted.contains(&Arc::as_ptr(q)) && scalar(q)).collect()
+    }
+
+    /// How a call is treated on its own; nothing if it is differentiated through.
+    fn technique(&self, callee: &Callee) -> Option<Technique> {
+        if scalar_output(&callee.program).is_err() {
+            return None;
+        }
+        match self.how.technique_of(callee.program.name()) {
+            Technique::Auto if callee.joint.is_some() => Some(Technique::Joint),
+            Technique::Auto | Technique::Through => None,
+            other => Some(other),
+        }
+    }
+
+    fn joint(&mut self, p: &Arc<Program>, direction: Direction) -> Result<Arc<Program>, DiffError> {
+        let key = (Arc::as_ptr(p), direction);
+        if let Some(known) = self.joints.get(&key) {
+            return Ok(known.clone());
+        }
+        let joint = Arc::new(match direction {
+            Direction::Backward => self.backprop(p)?,
+            Direction::Forward => self.forprop(p)?,
+        });
+        self.keep.push(p.clone());
+        self.joints.insert(key, joint.clone());
+        Ok(joint)
+    }
+
+    fn branch(
+        &mut self,
+        p: &Arc<Program>,
+        direction: Direction,
+        lead: Option<usize>,
+    ) -> Result<Arc<Program>, DiffError> {
+        let key = (Arc::as_ptr(p), direction, lead);
+        if let Some(known) = self.branches.get(&key) {
+            return Ok(known.clone());
+        }
+        let outputs = p.outputs().len();
+        let derived = match direction {
+            Direction::Forward => self.jvp(p, lead)?,
+            Direction::Backward => self.vjp(p, lead)?,
+        };
+        let derived = Arc::new(super::pick(&derived, outputs..)?);
+        self.keep.push(p.clone());
+        self.branches.insert(key, derived.clone());
+        Ok(derived)
+    }
+
+    pub fn backprop(&mut self, p: &Program) -> Result<Program, DiffError> {
+        let mut b = Builder::new(format!("backprop_{}", p.name()));
+        let inputs = declare(&mut b, p, "", None)?;
+        let seed = b.constant(1);
+        let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, None, |_, _| Ok(vec![seed]))?;
+        outputs.extend(adjoints);
+        Ok(b.finish(&outputs)?)
+    }
+
+    pub fn vjp(&mut self, p: &Program, lead: Option<usize>) -> Result<Program, DiffError> {
+        let mut b = Builder::new(format!("vjp_{}", p.name()));
+        let inputs = declare(&mut b, p, "", None)?;
+        let mut seeds = Vec::new();
+        for (i, &o) in p.outputs().iter().enumerate() {
+            let mut shape = p.atom_shape(o);
+            if let Some(s) = lead {
+                shape = shape.with_leading(s).map_err(crate::BuildError::from)?;
+            }
+            seeds.push(b.input(fresh(p, &format!("adjoint{i}")), shape)?);
+        }
+        let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, lead, |_, _| Ok(seeds))?;
+        outputs.extend(adjoints);
+        Ok(b.finish(&outputs)?)
+    }
+
+    pub fn forprop(&mut self, p: &Program) -> Result<Program, DiffError> {
+        let mut b = Builder::new(format!("forprop_{}", p.name()));
+        let inputs = declare(&mut b, p, "", None)?;
+        let shapes: Vec<Shape> = p.inputs().iter().map(|i| i.shape.clone()).collect();
+        let total = p.dimension();
+        if total == 0 {
+            return Ok(p.clone());
+        }
+        let seeds = unit_directions(&mut b, &shapes)?;
+        let (mut outputs, tangents) = self.forward(&mut b, p, &inputs, &seeds, Some(total))?;
+        // the one tangent holds the derivative by every scalar input, one after the other
+        let mut first = 0;
+        for shape in shapes {
+            let n = shape.len();
+            let part = crate::shape::Layout::strided(first, &[(n, 1)]);
+            outputs.push(b.view(tangents[0], part, shape)?);
+            first += n;
+        }
+        Ok(b.finish(&outputs)?)
+    }
+
+    pub fn jvp(&mut self, p: &Program, lead: Option<usize>) -> Result<Program, DiffError> {
+        let mut b = Builder::new(format!("jvp_{}", p.name()));
+        let inputs = declare(&mut b, p, "", None)?;
+        let prefix = fresh(p, "d");
+        let tangents = declare(&mut b, p, &prefix, lead)?;
+        let (mut outputs, derivatives) = self.forward(&mut b, p, &inputs, &tangents, lead)?;
+        outputs.extend(derivatives);
+        Ok(b.finish(&outputs)?)
+    }
+
+    /// Emits one equation in joint form.
+    fn step(
+        &mut self,
+        b: &mut Builder,
+        p: &Program,
+        e: &Equation<'_>,
+        args: Vec<Atom>,
+        direction: Direction,
+    ) -> Result<Step1, DiffError> {
+        b.set_place(e.place);
+        match e.op {
+            Op::Call(id) => {
+                let callee = p.callee(*id);
+                let joint = match self.technique(callee) {
+                    Some(Technique::Joint) => {
+                        let name = || DiffError::NoJoint(callee.program.name().into());
+                        callee.joint.clone().ok_or_else(name)?
+                    }
+                    Some(Technique::Forward) => self.joint(&callee.program, Direction::Forward)?,
+                    _ => self.joint(&callee.program, Direction::Backward)?,
+                };
+                let id = b.callee(joint, None)?;
+                let all = b.push(Op::Call(id), &args)?;
+                let maps = gradients(b, &all, 0)?;
+                Ok(Step1 { args, results: all[..1].to_vec(), derivative: Derivative::Pairs(maps) })
+            }
+            Op::Select(ids) => {
+                let programs: Vec<Arc<Program>> = ids.iter().map(|id| p.callee(*id).program.clone()).collect();
+                if e.results == 1 && p.shape(e.first).is_scalar() {
+                    let mut joint = Vec::new();
+                    for q in &programs {
+                        let gd = self.joint(q, Direction::Backward)?;
+                        joint.push(b.callee(gd, None)?);
+                    }
+                    let all = b.push(Op::Select(joint.into()), &args)?;
+                    let maps = gradients(b, &all, ids.len() - 1)?;
+                    return Ok(Step1 { args, results: all[..1].to_vec(), derivative: Derivative::Pairs(maps) });
+                }
+                let mut branches = Vec::new();
+                for q in &programs {
+                    branches.push(b.callee(q.clone(), None)?);
+                }
+                let results = b.push(Op::Select(branches.clone().into()), &args)?;
+                Ok(Step1 { args, results, derivative: Derivative::Select { branches: branches.into() } })
+            }
+            op => {
+                let (results, maps) = linearize(b, &self.how.selection, direction, op, &args)?;
+                Ok(Step1 { args, results, derivative: Derivative::Pairs(maps) })
+            }
+        }
+    }
+
+    fn forward(
+        &mut self,
+        b: &mut Builder,
+        p: &Program,
+        inputs: &[Atom],
+        seeds: &[Atom],
+        lead: Option<usize>,
+    ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
+        let p = &prepare(p, |c| self.technique(c).is_some())?;
+        let needed = needed(p);
+        let mut values: Vec<Atom> = inputs.to_vec();
+        let mut tangents: Vec<Option<Dual>> = seeds.iter().map(|&s| Some(Dual::positive(s))).collect();
+        for (i, e) in p.equations().enumerate() {
+            let args = e.args.iter().map(|&a| b.translate(p, &values, a)).collect::<Result<Vec<_>, _>>()?;
+            if !needed[i] {
+                b.set_place(e.place);
+                values.extend(b.push_from(p, e.op, &args)?);
+                tangents.resize(values.len(), None);
+                continue;
+            }
+            let step = self.step(b, p, &e, args, Direction::Forward)?;
+            let incoming: Vec<Option<Dual>> =
+                e.args.iter().map(|a| a.value().and_then(|v| tangents[v.index()])).collect();
+            let mut outgoing: Vec<Option<Dual>> = vec![None; e.results];
+            match step.derivative {
+                Derivative::Pairs(maps) => {
+                    let mut c = Calculus { b, lead };
+                    for map in maps {
+                        let Some(mut t) = incoming[map.arg] else { continue };
+                        for s in &map.steps {
+                            t = c.forward(t, s)?;
+                        }
+                        let slot = &mut outgoing[map.result];
+                        *slot = Some(match *slot {
+                            None => t,
+                            Some(sum) => c.add(sum, t)?,
+                        });
+                    }
+                }
+                Derivative::Select { branches } => {
+                    let conditions = branches.len() - 1;
+                    let mut full = step.args.clone();
+                    for (k, &a) in step.args[conditions..].iter().enumerate() {
+                        let shape = b.shape(a);
+                        full.push(settled(b, lead, incoming[conditions + k], &shape)?);
+                    }
+                    let derived = self.select(b, &branches, Direction::Forward, lead, &full)?;
+                    outgoing = derived.into_iter().map(|t| Some(Dual::positive(t))).collect();
+                }
+            }
+            values.extend(step.results);
+            tangents.extend(outgoing);
+        }
+        b.set_place(None);
+        let mut outputs = Vec::new();
+        let mut derivatives = Vec::new();
+        for &o in p.outputs() {
+            outputs.push(b.translate(p, &values, o)?);
+            let t = o.value().and_then(|v| tangents[v.index()]);
+            derivatives.push(settled(b, lead, t, &p.atom_shape(o))?);
+        }
+        Ok((outputs, derivatives))
+    }
+
+    /// A selection among the derived branches.
+    fn select(
+        &mut self,
+        b: &mut Builder,
+        branches: &[CalleeId],
+        direction: Direction,
+        lead: Option<usize>,
+        args: &[Atom],
+    ) -> Result<Vec<Atom>, DiffError> {
+        let mut ids = Vec::new();
+        for &id in branches {
+            let program = b.so_far().callee(id).program.clone();
+            let derived = self.branch(&program, direction, lead)?;
+            ids.push(b.callee(derived, None)?);
+        }
+        Ok(b.push(Op::Select(ids.into()), args)?)
+    }
+
+    fn reverse(
+        &mut self,
+        b: &mut Builder,
+        p: &Program,
+        inputs: &[Atom],
+        lead: Option<usize>,
+        seeds: impl FnOnce(&mut Builder, &Program) -> Result<Vec<Atom>, DiffError>,
+    ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
+        let p = &prepare(p, |c| self.technique(c).is_some())?;
+        let needed = needed(p);
+        let mut values: Vec<Atom> = inputs.to_vec();
+        let mut steps: Vec<Option<Step1>> = Vec::with_capacity(p.len());
+        for (i, e) in p.equations().enumerate() {
+            let args = e.args.iter().map(|&a| b.translate(p, &values, a)).collect::<Result<Vec<_>, _>>()?;
+            if needed[i] {
+                let step = self.step(b, p, &e, args, Direction::Backward)?;
+                values.extend_from_slice(&step.results);
+                steps.push(Some(step));
+            } else {
+                b.set_place(e.place);
+                values.extend(b.push_from(p, e.op, &args)?);
+                steps.push(None);
+            }
+        }
+        let mut adjoints: Vec<Pending> = vec![Pending::default(); p.values()];
+        let seeds = seeds(b, p)?;
+        for (&o, seed) in p.outputs().iter().zip(seeds) {
+            if let Some(v) = o.value() {
+                let mut c = Calculus { b, lead };
+                adjoints[v.index()].add(&mut c, Dual::positive(seed))?;
+            }
+        }
+        for (i, e) in p.equations().enumerate().rev() {
+            let Some(step) = steps[i].take() else { continue };
+            if e.results().all(|v| adjoints[v.index()].is_zero()) {
+                continue;
+            }
+            b.set_place(e.place);
+            let mut incoming = Vec::with_capacity(e.results);
+            for v in e.results() {
+                let mut c = Calculus { b, lead };
+                incoming.push(adjoints[v.index()].take(&mut c, p.shape(v))?);
+            }
+            match step.derivative {
+                Derivative::Pairs(maps) => {
+                    let mut c = Calculus { b, lead };
+                    transpose(&mut c, p, &e, &maps, &incoming, &mut adjoints)?;
+                }
+                Derivative::Select { branches } => {
+                    let conditions = branches.len() - 1;
+                    let mut full = step.args.clone();
+                    for (v, t) in e.results().zip(incoming) {
+                        full.push(settled(b, lead, t, p.shape(v))?);
+                    }
+                    let derived = self.select(b, &branches, Direction::Backward, lead, &full)?;
+                    let mut c = Calculus { b, lead };
+                    for (&a, t) in e.args[conditions..].iter().zip(derived) {
+                        if let Some(v) = a.value() {
+                            adjoints[v.index()].add(&mut c, Dual::positive(t))?;
+                        }
+                    }
+                }
+            }
+        }
+        b.set_place(None);
+        let outputs = p.outputs().iter().map(|&o| b.translate(p, &values, o)).collect::<Result<Vec<_>, _>>()?;
+        let mut gradients = Vec::new();
+        for v in p.input_values() {
+            let mut c = Calculus { b, lead };
+            let t = adjoints[v.index()].take(&mut c, p.shape(v))?;
+            gradients.push(settled(b, lead, t, p.shape(v))?);
+        }
+        Ok((outputs, gradients))
+    }
+}
+
+/// Sends the adjoints of the results of an equation to its arguments.
+fn transpose(
+    c: &mut Calculus<'_>,
+    p: &Program,
+    e: &Equation<'_>,
+    maps: &[Linear],
+    incoming: &[Option<Dual>],
+    adjoints: &mut [Pending],
+) -> Result<(), DiffError> {
+    // steps that two arguments share are carried out once
+    let mut shared: Vec<(Dual, Step, Dual)> = Vec::new();
+    for map in maps {
+        let (Some(v), Some(mut t)) = (e.args[map.arg].value(), incoming[map.result]) else { continue };
+        let result = e.results().nth(map.result).map(|r| p.shape(r).clone()).unwrap_or_default();
+        let mut shapes = vec![p.shape(v).clone()];
+        for s in &map.steps {
+            let next = shape_after(s, &shapes[shapes.len() - 1], &result);
+            shapes.push(next);
+        }
+        let (first, rest) = match map.steps.split_first() {
+            Some((Step::View { layout, .. }, rest)) => (Some(layout), rest),
+            _ => (None, &map.steps[..]),
+        };
+        let offset = map.steps.len() - rest.len();
+        for (k, s) in rest.iter().enumerate().rev() {
+            if let Step::Over(_) = s {
+                if let Some(known) = shared.iter().find(|(from, step, _)| *from == t && step == s) {
+                    t = known.2;
+                    continue;
+                }
+            }
+            let before = t;
+            t = c.backward(t, s, &shapes[offset + k + 1])?;
+            if let Step::Over(_) = s {
+                shared.push((before, s.clone(), t));
+            }
+        }
+        let pending = &mut adjoints[v.index()];
+        match first {
+            Some(layout) => pending.add_part(c, t, layout, &shapes[1])?,
+            None => pending.add(c, t)?,
+        }
+    }
+    Ok(())
+}
+
+/// A tangent or adjoint as an atom of the right shape; zeros where nothing came in.
+fn settled(b: &mut Builder, lead: Option<usize>, t: Option<Dual>, shape: &Shape) -> Result<Atom, DiffError> {
+    let mut c = Calculus { b, lead };
+    match t {
+        Some(t) => Ok(c.settle(t, shape)?),
+        None => {
+            let shape = c.dual_shape(shape)?;
+            Ok(b.zeros(shape)?)
+        }
+    }
+}
+
+/// How the value of a joint program depends on the arguments from number `skip` on.
+fn gradients(b: &Builder, all: &[Atom], skip: usize) -> Result<Vec<Linear>, DiffError> {
+    let mut maps = Vec::new();
+    for (i, &w) in all[1..].iter().enumerate() {
+        let steps = contract(b, w, b.shape(w).rank())?;
+        maps.push(Linear { arg: skip + i, result: 0, steps });
+    }
+    Ok(maps)
+}
+
+/// Which equations need their derivative: those that depend on an input and on which an output depends.
+fn needed(p: &Program) -> Vec<bool> {
+    let mut active = vec![false; p.values()];
+    active[..p.inputs().len()].fill(true);
+    for e in p.equations() {
+        let flat = matches!(e.op, Op::Compare(_) | Op::Logic(_) | Op::Constant(_));
+        if !flat && e.args.iter().any(|a| a.value().is_some_and(|v| active[v.index()])) {
+            e.results().for_each(|v| active[v.index()] = true);
+        }
+    }
+    let mut useful = vec![false; p.values()];
+    for o in p.outputs().iter().filter_map(|o| o.value()) {
+        useful[o.index()] = true;
+    }
+    let mut needed = vec![false; p.len()];
+    for (i, e) in p.equations().enumerate().rev() {
+        if e.results().any(|v| useful[v.index()]) {
+            e.args.iter().filter_map(|a| a.value()).for_each(|v| useful[v.index()] = true);
+            needed[i] = e.results().any(|v| active[v.index()] && useful[v.index()]);
+        }
+    }
+    needed
+}
+
+/// A name that no input of the program begins with, so that prefixed or numbered names do not clash.
+fn fresh(p: &Program, name: &str) -> String {
+    let mut name = name.to_string();
+    while p.inputs().iter().any(|i| i.name.starts_with(&*name)) {
+        name.push('_');
+    }
+    name
+}
+
+/// A program as the sweep sees it, with the costs of the calls that are differentiated on their own: for Theorem 2.
+pub(crate) struct Prepared<'h> {
+    deriver: Deriver<'h>,
+    program: Program,
+}
+
+impl<'h> Prepared<'h> {
+    pub fn new(p: &Program, how: &'h How) -> Result<Self, DiffError> {
+        let deriver = Deriver::new(p, how)?;
+        let program = prepare(p, |c| deriver.technique(c).is_some())?;
+        Ok(Prepared { deriver, program })
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The paper's cost(g) and cost(gd) of equation number `i`, a call or a selection.
+    pub fn costs(&mut self, i: usize) -> Result<(Price, Price), DiffError> {
+        let e = self.program.equation(i);
+        let programs: Vec<Callee> = e.op.callees().iter().map(|id| self.program.callee(*id).clone()).collect();
+        let scalar = e.results == 1 && self.program.shape(e.first).is_scalar();
+        let is_call = matches!(e.op, Op::Call(_));
+        let mut worst = (Price::default(), Price::default());
+        for callee in programs {
+            let q = &callee.program;
+            let g = cost(q);
+            let gd = if is_call && self.deriver.technique(&callee) == Some(Technique::Joint) {
+                let name = || DiffError::NoJoint(q.name().into());
+                cost(callee.joint.as_deref().ok_or_else(name)?)
+            } else if is_call && self.deriver.technique(&callee) == Some(Technique::Forward) {
+                cost(&*self.deriver.joint(q, Direction::Forward)?)
+            } else if is_call || scalar {
+                cost(&*self.deriver.joint(q, Direction::Backward)?)
+            } else {
+                g + cost(&*self.deriver.branch(q, Direction::Backward, None)?)
+            };
+            let unit = Prices::unit();
+            if gd.at(&unit) >= worst.1.at(&unit) {
+                worst.1 = gd;
+            }
+            if g.at(&unit) >= worst.0.at(&unit) {
+                worst.0 = g;
+            }
+        }
+        Ok(worst)
+    }
+}

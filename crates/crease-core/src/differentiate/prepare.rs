@@ -1,0 +1,100 @@
+//! Bringing a program into the form that the sweep takes: calls that are differentiated through are expanded, and the few
+//! operations that mix several arguments into several results get their lanes as one axis.
+
+use super::DiffError;
+use crate::builder::{BuildError, Builder};
+use crate::inline::inline_where;
+use crate::op::{Kink, Lane, Op};
+use crate::program::{Atom, Callee, Equation, Program};
+use crate::shape::{Layout, Shape};
+
+/// Expands all calls that are not to be kept, and normalises lanes.
+pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool) -> Result<Program, DiffError> {
+    let calls = p.equations().any(|e| matches!(e.op, Op::Call(id) if !keep(p.callee(*id))));
+    let mixes = |p: &Program| p.equations().any(|e| mixed(e.op));
+    let expanded = if calls { inline_where(p, |c| !keep(c))? } else { p.clone() };
+    if !mixes(&expanded) {
+        return Ok(expanded);
+    }
+    let p = &expanded;
+    let mut b = Builder::new(p.name());
+    let mut map = super::declare(&mut b, p, "", None)?;
+    for e in p.equations() {
+        b.set_place(e.place);
+        let args = e.args.iter().map(|&a| b.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
+        let results = if mixed(e.op) { along_axis(&mut b, p, &e, &args)? } else { b.push_from(p, e.op, &args)? };
+        map.extend(results);
+    }
+    b.set_place(None);
+    let outputs = p.outputs().iter().map(|&o| b.translate(p, &map, o)).collect::<Result<Vec<_>, _>>()?;
+    Ok(b.finish(&outputs)?)
+}
+
+fn mixed(op: &Op) -> bool {
+    match op {
+        Op::Kink(Kink::Sort(Lane::Args)) | Op::Permute { lane: Lane::Args, .. } | Op::LogSumExpJoint(Lane::Args) => {
+            true
+        }
+        Op::Joint(Kink::Sort(Lane::Args) | Kink::MaxLinear { lane: Lane::Args, .. }, _) => true,
+        _ => false,
+    }
+}
+
+/// The same equation with its lanes along an axis.
+fn along_axis(b: &mut Builder, p: &Program, e: &Equation<'_>, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
+    let shape = p.shape(e.first).clone();
+    match e.op {
+        Op::Permute { inverse, .. } => {
+            let n = args.len() / 2;
+            let lane = stack(b, &args[..n], &shape)?;
+            let permutation = stack(b, &args[n..], &shape)?;
+            let out = b.push1(Op::Permute { lane: Lane::Axis, inverse: *inverse }, &[lane, permutation])?;
+            unstack(b, out, &shape, n)
+        }
+        Op::Joint(kink @ Kink::MaxLinear { rows, .. }, choice) => {
+            let columns = args.len() / (rows + 1);
+            let (a, x) = args.split_at(rows * columns);
+            let a = stack(b, a, &shape)?;
+            let a = b.reshape(a, &Shape::new([*rows, columns])?)?;
+            let x = stack(b, x, &shape)?;
+            let out = b.push(Op::Joint(kink.with_lane(Lane::Axis), choice.clone()), &[a, x])?;
+            let mut results = vec![out[0]];
+            for weights in &out[1..] {
+                let flat = b.flatten(*weights)?;
+                let n = b.shape(flat).len();
+                results.extend(unstack(b, flat, &shape, n)?);
+            }
+            Ok(results)
+        }
+        op => {
+            let lane = stack(b, args, &shape)?;
+            let op = match op {
+                Op::Kink(kink) => Op::Kink(kink.with_lane(Lane::Axis)),
+                Op::Joint(kink, choice) => Op::Joint(kink.with_lane(Lane::Axis), choice.clone()),
+                _ => Op::LogSumExpJoint(Lane::Axis),
+            };
+            let joint_sum = matches!(op, Op::LogSumExpJoint(_));
+            let out = b.push(op, &[lane])?;
+            let mut results = Vec::new();
+            for (i, &r) in out.iter().enumerate() {
+                match (joint_sum, i) {
+                    (true, 0) => results.push(r),
+                    _ => results.extend(unstack(b, r, &shape, args.len())?),
+                }
+            }
+            Ok(results)
+        }
+    }
+}
+
+/// Several tensors of one shape as one, along a new last axis.
+fn stack(b: &mut Builder, parts: &[Atom], shape: &Shape) -> Result<Atom, BuildError> {
+    let n = parts.len();
+    let dims = [shape.dims(), &[n]].concat();
+    let piece = |(i, &part): (usize, &Atom)| (part, Layout::strided(i, &[(shape.len(), n as isize)]));
+    b.assemble(Shape::new(dims)?, parts.iter().enumerate().map(piece).collect())
+}
+
+fn unstack(b: &mut Builder, x: Atom, shape: &Shape, n: usize) -> Result<Vec<Atom>, BuildError> {
+    (0..n).map(|i| b.view(x, Layout::strided(i, &[(shape.len(), n as isize)]), shape.clone())).collect()
+}

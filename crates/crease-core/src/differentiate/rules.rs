@@ -1,0 +1,313 @@
+//! The table of derivatives: one entry for each operation.
+//!
+//! An equation enters; its equations in the derived program leave (the paper's gd in place of g), and with them how the
+//! tangents of its arguments enter those of its results. "How to add an operation" in ARCHITECTURE.md begins here.
+
+use super::linear::{Linear, Step};
+use super::selection::Selection;
+use crate::builder::structure::{broadcast_layout, sum_layout};
+use crate::builder::{BuildError, Builder};
+use crate::number::Rational;
+use crate::op::{Comparison, Kink, Lane, Op};
+use crate::program::Atom;
+use crate::shape::Layout;
+
+/// The results of an equation in the derived program, and its derivative.
+pub(super) type Linearized = (Vec<Atom>, Vec<Linear>);
+
+/// In which direction derivatives are going to travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Direction {
+    Forward,
+    Backward,
+}
+
+/// Emits the joint form of an operation that runs no sub-program, and returns its derivative.
+pub(super) fn linearize(
+    b: &mut Builder,
+    s: &Selection,
+    direction: Direction,
+    op: &Op,
+    args: &[Atom],
+) -> Result<Linearized, BuildError> {
+    let pair = |arg: usize, steps: Vec<Step>| Linear { arg, result: 0, steps };
+    let one = Rational::ONE;
+    let minus = Rational::from(-1);
+    // y = op(a), dy = w da
+    let unary = |y: Atom, w: Atom| Ok((vec![y], vec![pair(0, vec![Step::Times(w)])]));
+    match op {
+        Op::Add => {
+            let y = b.push1(Op::Add, args)?;
+            Ok((vec![y], vec![pair(0, vec![]), pair(1, vec![])]))
+        }
+        Op::Sub => {
+            let y = b.push1(Op::Sub, args)?;
+            Ok((vec![y], vec![pair(0, vec![]), pair(1, vec![Step::Scale(minus)])]))
+        }
+        Op::Mul => {
+            let y = b.push1(Op::Mul, args)?;
+            Ok((vec![y], vec![pair(0, vec![Step::Times(args[1])]), pair(1, vec![Step::Times(args[0])])]))
+        }
+        Op::Div => {
+            let y = b.push1(Op::Div, args)?;
+            let inverse = b.as_constant(args[1]).and_then(|c| one.checked_div(c));
+            let maps = match (inverse, direction) {
+                (Some(c), _) => vec![pair(0, vec![Step::Scale(c)])],
+                // backward, both arguments share one division of the adjoint: five operations in all, Baur and
+                // Strassen's constant; forward, with many tangents, one inverse serves them all
+                (None, Direction::Backward) => {
+                    let over = Step::Over(args[1]);
+                    let down = vec![Step::Times(y), Step::Scale(minus), over.clone()];
+                    vec![pair(0, vec![over]), pair(1, down)]
+                }
+                (None, Direction::Forward) => {
+                    let up = b.push1(Op::Inv, &args[1..])?;
+                    let down = b.mul(y, up)?;
+                    vec![pair(0, vec![Step::Times(up)]), pair(1, vec![Step::Times(down), Step::Scale(minus)])]
+                }
+            };
+            Ok((vec![y], maps))
+        }
+        Op::Neg => Ok((vec![b.push1(Op::Neg, args)?], vec![pair(0, vec![Step::Scale(minus)])])),
+        Op::Inv => {
+            let y = b.push1(Op::Inv, args)?;
+            let square = b.mul(y, y)?;
+            Ok((vec![y], vec![pair(0, vec![Step::Times(square), Step::Scale(minus)])]))
+        }
+        Op::Exp => {
+            let y = b.push1(Op::Exp, args)?;
+            unary(y, y)
+        }
+        Op::Log => {
+            let y = b.push1(Op::Log, args)?;
+            let w = b.push1(Op::Inv, args)?;
+            unary(y, w)
+        }
+        Op::Sqrt => {
+            let y = b.push1(Op::Sqrt, args)?;
+            let half = b.constant(Rational::new(1, 2).unwrap_or(one));
+            let w = b.div(half, y)?;
+            unary(y, w)
+        }
+        Op::Sin => {
+            let y = b.push1(Op::Sin, args)?;
+            let w = b.push1(Op::Cos, args)?;
+            unary(y, w)
+        }
+        Op::Cos => {
+            let y = b.push1(Op::Cos, args)?;
+            let w = b.push1(Op::Sin, args)?;
+            Ok((vec![y], vec![pair(0, vec![Step::Times(w), Step::Scale(minus)])]))
+        }
+        Op::Tanh => {
+            let y = b.push1(Op::Tanh, args)?;
+            let square = b.mul(y, y)?;
+            let one = b.constant(one);
+            let w = b.sub(one, square)?;
+            unary(y, w)
+        }
+        Op::Sigmoid => {
+            let y = b.push1(Op::Sigmoid, args)?;
+            let one = b.constant(one);
+            let rest = b.sub(one, y)?;
+            let w = b.mul(y, rest)?;
+            unary(y, w)
+        }
+        Op::Power(k) => {
+            let y = b.push1(op.clone(), args)?;
+            let lower = match k {
+                0 => return Ok((vec![y], vec![])),
+                1 => return Ok((vec![y], vec![pair(0, vec![])])),
+                2 => args[0],
+                _ => b.push1(Op::Power(k.checked_sub(1).unwrap_or(*k)), args)?,
+            };
+            let k = b.constant(*k);
+            let w = b.mul(k, lower)?;
+            unary(y, w)
+        }
+        Op::Compare(_) | Op::Logic(_) | Op::Constant(_) => Ok((b.push(op.clone(), args)?, vec![])),
+        Op::View { layout, shape } => {
+            let from = b.shape(args[0]);
+            let y = b.push1(op.clone(), args)?;
+            let step = Step::View { layout: layout.clone(), from, to: shape.clone() };
+            Ok((vec![y], vec![pair(0, vec![step])]))
+        }
+        Op::Assemble { shape, pieces } => {
+            let y = b.push1(op.clone(), args)?;
+            let step = |(i, layout): (usize, &Layout)| {
+                let from = b.shape(args[i]);
+                pair(i, vec![Step::Put { layout: layout.clone(), from, to: shape.clone() }])
+            };
+            Ok((vec![y], pieces.iter().enumerate().map(step).collect()))
+        }
+        Op::MatMul { transpose_a, transpose_b } => {
+            let y = b.push1(op.clone(), args)?;
+            let (ta, tb) = (*transpose_a, *transpose_b);
+            let left = Step::Left { other: args[1], transpose: ta, transpose_other: tb, from: b.shape(args[0]) };
+            let right = Step::Right { other: args[0], transpose: tb, transpose_other: ta, from: b.shape(args[1]) };
+            Ok((vec![y], vec![pair(0, vec![left]), pair(1, vec![right])]))
+        }
+        Op::Permute { .. } => {
+            let y = b.push1(op.clone(), args)?;
+            let Op::Permute { inverse, .. } = op else { unreachable!() };
+            let steps = match inverse {
+                false => vec![Step::Permute { permutation: args[1] }],
+                true => {
+                    // undoing a permutation is applying its inverse
+                    let shape = b.shape(args[1]);
+                    let n = shape.dims().last().copied().unwrap_or(1);
+                    let positions = b.tensor(crate::Shape::vector(n)?, (0..n).map(|i| i as f64).collect())?;
+                    let positions = b.broadcast(positions, &shape)?;
+                    vec![Step::Permute { permutation: b.push1(op.clone(), &[positions, args[1]])? }]
+                }
+            };
+            Ok((vec![y], vec![pair(0, steps)]))
+        }
+        Op::LogSumExp(lane) => {
+            let results = b.push(Op::LogSumExpJoint(*lane), args)?;
+            weighted(b, *lane, &results, args, 1)
+        }
+        Op::LogSumExpJoint(lane) => {
+            let results = b.push(op.clone(), args)?;
+            let (_, mut maps) = weighted(b, *lane, &results, args, results.len())?;
+            // the softmax w of x has dw = w (dx - <w, dx>)
+            let (x, w) = (b.shape(args[0]), results[1]);
+            let reduced = b.shape(results[0]);
+            let spread = spread_last(&reduced, &x);
+            let mut inner = contract(b, w, 1)?;
+            inner.extend([spread, Step::Times(w), Step::Scale(minus)]);
+            maps.push(Linear { arg: 0, result: 1, steps: vec![Step::Times(w)] });
+            maps.push(Linear { arg: 0, result: 1, steps: inner });
+            Ok((results, maps))
+        }
+        Op::Kink(kink) => {
+            let results = b.push(Op::Joint(kink.clone(), s.choice(kink)), args)?;
+            let values = values_of(kink, &results);
+            kinked(b, kink, &results, args, values)
+        }
+        Op::Joint(kink, choice) => {
+            let results = b.push(op.clone(), args)?;
+            let (_, mut maps) = kinked(b, kink, &results, args, results.len())?;
+            match kink {
+                // the slope left of zero is the exponential itself
+                Kink::Elu(_) => {
+                    let zero = b.constant(Rational::ZERO);
+                    let left = b.compare(Comparison::Less, args[0], zero)?;
+                    let slope = b.mul(results[1], left)?;
+                    maps.push(Linear { arg: 0, result: 1, steps: vec![Step::Times(slope)] });
+                }
+                Kink::TimesRelu => {
+                    let slope = b.push(Op::Joint(Kink::Relu, choice.clone()), &args[1..])?[1];
+                    maps.push(Linear { arg: 1, result: 1, steps: vec![Step::Times(slope)] });
+                    maps.push(Linear { arg: 0, result: 2, steps: vec![Step::Times(slope)] });
+                }
+                Kink::MaxLinear { rows, .. } => {
+                    let matrix = b.shape(results[1]);
+                    let vector = b.shape(results[2]);
+                    let a = if args[0].value().is_some() { args[0] } else { b.broadcast(args[0], &matrix)? };
+                    let x = if args[1].value().is_some() { args[1] } else { b.broadcast(args[1], &vector)? };
+                    let products = b.matmul(a, x)?;
+                    let shares = b.push(Op::Joint(Kink::Max(Lane::Axis), choice.clone()), &[products])?[1];
+                    let column = b.reshape(shares, &crate::Shape::new([*rows, 1])?)?;
+                    let shares = b.broadcast(column, &matrix)?;
+                    let (to, rows_summed) = sum_layout(&matrix, &[0])?;
+                    let repeated = broadcast_layout(&vector, &matrix).unwrap_or_else(|| Layout::identity(matrix.len()));
+                    maps.push(Linear {
+                        arg: 1,
+                        result: 1,
+                        steps: vec![
+                            Step::View { layout: repeated, from: vector, to: matrix.clone() },
+                            Step::Times(shares),
+                        ],
+                    });
+                    maps.push(Linear {
+                        arg: 0,
+                        result: 2,
+                        steps: vec![Step::Times(shares), Step::Put { layout: rows_summed, from: matrix, to }],
+                    });
+                }
+                // the other weights are constant wherever they have a derivative
+                _ => {}
+            }
+            Ok((results, maps))
+        }
+        Op::Call(_) | Op::Select(_) => unreachable!("sub-programs are differentiated as programs"),
+    }
+}
+
+/// How many of the results of a joint operation are values rather than weights.
+fn values_of(kink: &Kink, results: &[Atom]) -> usize {
+    match kink {
+        Kink::Sort(_) => results.len() / 2,
+        _ => 1,
+    }
+}
+
+/// The derivative of the values of a joint operation whose results are given; the first `keep` of them are returned.
+fn kinked(
+    b: &mut Builder,
+    kink: &Kink,
+    results: &[Atom],
+    args: &[Atom],
+    keep: usize,
+) -> Result<Linearized, BuildError> {
+    let times = |arg: usize, w: Atom| Linear { arg, result: 0, steps: vec![Step::Times(w)] };
+    let maps = match kink {
+        Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => vec![times(0, results[1])],
+        Kink::TimesRelu => vec![times(0, results[1]), times(1, results[2])],
+        Kink::Sort(_) => {
+            vec![Linear { arg: 0, result: 0, steps: vec![Step::Permute { permutation: results[1] }] }]
+        }
+        Kink::MaxLinear { lane: Lane::Axis, .. } => {
+            let mut maps = Vec::new();
+            for arg in 0..2 {
+                let axes = b.shape(results[1 + arg]).rank();
+                maps.push(Linear { arg, result: 0, steps: contract(b, results[1 + arg], axes)? });
+            }
+            maps
+        }
+        Kink::MaxLinear { lane: Lane::Args, .. } => {
+            results[1..].iter().enumerate().map(|(arg, &w)| times(arg, w)).collect()
+        }
+        Kink::Max(lane) | Kink::Min(lane) | Kink::OrderStatistic(lane, _) | Kink::Norm1(lane) | Kink::NormInf(lane) => {
+            return weighted(b, *lane, results, args, keep);
+        }
+    };
+    Ok((results[..keep].to_vec(), maps))
+}
+
+/// The derivative of a reduction whose results are the value and the weights of the members.
+fn weighted(
+    b: &mut Builder,
+    lane: Lane,
+    results: &[Atom],
+    args: &[Atom],
+    keep: usize,
+) -> Result<Linearized, BuildError> {
+    let maps = match lane {
+        Lane::Args => {
+            let times = |arg: usize| Linear { arg, result: 0, steps: vec![Step::Times(results[1 + arg])] };
+            (0..args.len()).map(times).collect()
+        }
+        Lane::Axis => vec![Linear { arg: 0, result: 0, steps: contract(b, results[1], 1)? }],
+    };
+    Ok((results[..keep].to_vec(), maps))
+}
+
+/// Multiplication by weights and summation over the last axes: how a gradient acts on a tangent.
+pub(super) fn contract(b: &Builder, w: Atom, axes: usize) -> Result<Vec<Step>, BuildError> {
+    let shape = b.shape(w);
+    if axes == 0 {
+        return Ok(vec![Step::Times(w)]);
+    }
+    let summed: Vec<usize> = (shape.rank() - axes..shape.rank()).collect();
+    let (to, layout) = sum_layout(&shape, &summed)?;
+    Ok(vec![Step::Times(w), Step::Put { layout, from: shape, to }])
+}
+
+/// Repetition along a new last axis.
+fn spread_last(from: &crate::Shape, to: &crate::Shape) -> Step {
+    let n = to.dims().last().copied().unwrap_or(1);
+    let layout = Layout::strided(0, &[(from.len(), 1), (n, 0)]);
+    Step::View { layout, from: from.clone(), to: to.clone() }
+}

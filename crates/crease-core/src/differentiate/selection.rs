@@ -1,0 +1,219 @@
+//! What is picked at each kind of kink.
+//!
+//! A derivative program has to return *something* where an operation has no derivative. A [`Selection`] says what, for
+//! each kind of operation, and the same selection gives the same answer forward and backward. The presets reproduce the
+//! paper and two frameworks. [`Selection::validate`] refuses what is no element of a conservative gradient of the
+//! operation: then the result of the chain rule would mean nothing.
+
+use crate::number::Rational;
+use crate::op::{Choice, Kink, Ties};
+use std::fmt;
+
+/// What is picked at each kind of kink. See the [module](self).
+///
+/// ```
+/// use crease_core::differentiate::Selection;
+/// let s = Selection::parse("torch, relu=1/2").unwrap();
+/// assert_eq!(s.relu.to_string(), "0.5");
+/// assert!(Selection::parse("relu=2").unwrap().validate().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// relu'(0), from 0 to 1.
+    pub relu: Rational,
+    /// The derivative of relu inside `a * relu(b)` at b = 0, from 0 to 1.
+    pub times_relu: Rational,
+    /// abs'(0), from -1 to 1; also of each coordinate of a norm.
+    pub abs: Rational,
+    /// Where between its left slope (0) and its right slope (1) leaky relu is taken at 0.
+    pub leaky_relu: Rational,
+    /// Where between its left slope (0) and its right slope (1) ELU is taken at 0.
+    pub elu: Rational,
+    /// Which tied arguments of max, min, norminf and max_linear take the weight.
+    pub max: Ties,
+    /// Which tied elements take the weight in order statistics, medians and sorting (which knows no average: there
+    /// tied elements keep their order).
+    pub order: Ties,
+}
+
+impl Selection {
+    /// The choices of the paper: relu'(0) = 0 by Example 1, but 1 inside the x-ReLU program of the appendix; |x| has slope -1
+    /// at 0, ELU slope 1; of tied arguments the first.
+    pub fn paper() -> Self {
+        Selection {
+            relu: Rational::ZERO,
+            times_relu: Rational::ONE,
+            abs: Rational::from(-1),
+            leaky_relu: Rational::ZERO,
+            elu: Rational::ONE,
+            max: Ties::First,
+            order: Ties::First,
+        }
+    }
+
+    /// What PyTorch returns: relu'(0) = 0, abs'(0) = 0, ties of maximum and amax shared equally, one index for median.
+    pub fn torch() -> Self {
+        Selection {
+            relu: Rational::ZERO,
+            times_relu: Rational::ZERO,
+            abs: Rational::ZERO,
+            leaky_relu: Rational::ZERO,
+            elu: Rational::ZERO,
+            max: Ties::Average,
+            order: Ties::First,
+        }
+    }
+
+    /// What JAX returns: relu'(0) = 0, abs'(0) = 1, leaky_relu from the right, ties of maximum shared equally.
+    pub fn jax() -> Self {
+        Selection { abs: Rational::ONE, leaky_relu: Rational::ONE, ..Selection::torch() }
+    }
+
+    /// The presets by name.
+    pub fn preset(name: &str) -> Option<Self> {
+        match name {
+            "paper" => Some(Selection::paper()),
+            "torch" => Some(Selection::torch()),
+            "jax" => Some(Selection::jax()),
+            _ => None,
+        }
+    }
+
+    /// Reads `preset, name=value, ...`, for example `torch, relu=1/2, max=last`. Without a preset, the paper's.
+    pub fn parse(text: &str) -> Result<Self, SelectionError> {
+        let mut out = Selection::paper();
+        for (i, part) in text.split(',').map(str::trim).filter(|p| !p.is_empty()).enumerate() {
+            match part.split_once('=') {
+                None if i == 0 => out = Selection::preset(part).ok_or_else(|| SelectionError::Preset(part.into()))?,
+                None => return Err(SelectionError::Preset(part.into())),
+                Some((name, value)) => out.set(name.trim(), value.trim())?,
+            }
+        }
+        Ok(out)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), SelectionError> {
+        let bad = || SelectionError::Value { name: name.into(), value: value.into() };
+        if let Some(ties) = match name {
+            "max" => Some(&mut self.max),
+            "order" => Some(&mut self.order),
+            _ => None,
+        } {
+            *ties = Ties::from_name(value).ok_or_else(bad)?;
+            return Ok(());
+        }
+        let slot = match name {
+            "relu" => &mut self.relu,
+            "times_relu" => &mut self.times_relu,
+            "abs" => &mut self.abs,
+            "leaky_relu" => &mut self.leaky_relu,
+            "elu" => &mut self.elu,
+            _ => return Err(SelectionError::Name(name.into())),
+        };
+        *slot = value.parse().map_err(|_| bad())?;
+        Ok(())
+    }
+
+    /// Checks that every choice is an element of a conservative gradient of its operation.
+    pub fn validate(&self) -> Result<(), SelectionError> {
+        let ranges = [
+            ("relu", &self.relu, 0, 1),
+            ("times_relu", &self.times_relu, 0, 1),
+            ("abs", &self.abs, -1, 1),
+            ("leaky_relu", &self.leaky_relu, 0, 1),
+            ("elu", &self.elu, 0, 1),
+        ];
+        for (name, value, low, high) in ranges {
+            if *value < Rational::from(low) || *value > Rational::from(high) {
+                return Err(SelectionError::Range { name: name.into(), value: value.clone(), low, high });
+            }
+        }
+        for (name, ties) in [("max", self.max), ("order", self.order)] {
+            if ties == Ties::Every {
+                return Err(SelectionError::Every(name.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What this selection picks at the kink of an operation.
+    pub fn choice(&self, kink: &Kink) -> Choice {
+        // between the slope on the left and the slope 1 on the right
+        let between = |left: &Rational, share: &Rational| left + &(share * &(&Rational::ONE - left));
+        let at_kink = match kink {
+            Kink::Relu => self.relu.clone(),
+            Kink::TimesRelu => self.times_relu.clone(),
+            Kink::Abs | Kink::Norm1(_) | Kink::NormInf(_) => self.abs.clone(),
+            Kink::LeakyRelu(slope) => between(slope, &self.leaky_relu),
+            Kink::Elu(scale) => between(scale, &self.elu),
+            Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) | Kink::Sort(_) | Kink::MaxLinear { .. } => {
+                Rational::ZERO
+            }
+        };
+        let ties = match kink {
+            Kink::Max(_) | Kink::Min(_) | Kink::NormInf(_) | Kink::MaxLinear { .. } => self.max,
+            Kink::OrderStatistic(..) => self.order,
+            Kink::Sort(_) if self.order == Ties::Last => Ties::Last,
+            _ => Ties::First,
+        };
+        Choice { at_kink, ties }
+    }
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Selection::paper()
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "relu={}, times_relu={}, abs={}, leaky_relu={}, elu={}, max={}, order={}",
+            self.relu,
+            self.times_relu,
+            self.abs,
+            self.leaky_relu,
+            self.elu,
+            self.max.name(),
+            self.order.name()
+        )
+    }
+}
+
+/// Why a selection cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SelectionError {
+    /// No preset of that name.
+    #[error("there is no selection `{0}`; use paper, torch or jax, or name=value such as relu=1/2")]
+    Preset(String),
+    /// No parameter of that name.
+    #[error("a selection has no `{0}`; it has relu, times_relu, abs, leaky_relu, elu, max and order")]
+    Name(String),
+    /// A value that does not parse.
+    #[error("`{value}` is no choice for {name}; use a number, or first, last or average for max and order")]
+    Value {
+        /// The parameter.
+        name: String,
+        /// The text.
+        value: String,
+    },
+    /// A derivative outside the conservative gradient.
+    #[error("{name} = {value} is no element of a conservative gradient: it must lie between {low} and {high}")]
+    Range {
+        /// The parameter.
+        name: String,
+        /// Its value.
+        value: Rational,
+        /// The smallest possible.
+        low: i32,
+        /// The largest possible.
+        high: i32,
+    },
+    /// Full weight to every tied argument.
+    #[error(
+        "{0} = every is no element of a conservative gradient: the weights of tied arguments must add up to 1 (use first, last or average)"
+    )]
+    Every(String),
+}
