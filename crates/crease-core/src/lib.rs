@@ -1,13 +1,52 @@
-//! Sections 2 to 4 of the paper, as a library.
+//! Programs over a dictionary, what they cost, and their derivatives: Sections 2 to 4 of the paper "On the complexity of
+//! nonsmooth automatic differentiation" (Bolte, Boustany, Pauwels, Pesquet-Popescu, ICLR 2023).
+//!
+//! Everything is a [`Program`]: a derived program is an ordinary one, and can be costed, printed, simplified, run and
+//! differentiated again by the same code.
+//!
+//! ```text
+//! trace / Builder ──> Program ── inline, scalarize, simplify, lower ──> Program
+//!                        │ backprop, forprop, vjp, jvp, ... ──────────> Program     Algorithm 2
+//!                        │ tally, overhead ──> Price, omega                         Theorem 2, Tables 1 to 3
+//!                        └ run ──────────────> numbers                              Algorithm 1
+//! ```
+//!
+//! | room | what it holds |
+//! | --- | --- |
+//! | [`op`] | the closed set of operations, and what shapes they take |
+//! | [`program`](crate::program) | values, equations, programs; the verifier; printing |
+//! | [`builder`] | the only way to make a program; [`trace`] puts operators on top |
+//! | [`mod@dictionary`] | which operations a program uses, and lowering |
+//! | [`cost`](crate::cost) | tallies, prices, the overhead of Theorem 2 |
+//! | [`number`] | floats, exact rationals, a prime field, intervals |
+//! | [`mod@run`] | the reference interpreter: the definition of meaning |
+//! | [`differentiate`] | rules, both modes, techniques, selections |
+//!
+//! No room prints, reads files, or decides a kink by a tolerance.
+//!
+//! ```
+//! use crease_core::{differentiate::{backprop, How}, kinks, relu, run, trace, Tensor};
+//!
+//! let p = trace(1, |x| relu(x[0]) - relu(-x[0]))?; // the identity
+//! let d = backprop(&p, &How::default())?;
+//! let at = [Tensor::scalar(0.0)];
+//! assert_eq!(run(&d, &at)?[1].data(), [0.0]); // what the chain rule returns
+//! assert_eq!(kinks(&p, &at)?.1.len(), 2); // and why it is not the derivative
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 pub mod builder;
 pub mod cost;
+pub mod dictionary;
 pub mod differentiate;
 mod inline;
 pub mod number;
 pub mod op;
 pub mod program;
 pub mod run;
+mod scalarize;
 pub mod shape;
+mod simplify;
 mod tensor;
 mod trace;
 
@@ -17,6 +56,8 @@ pub use number::{Number, NumberError, Rational};
 pub use op::{Constant, Kink, Lane, Op, OpError, Ties};
 pub use program::{Atom, Callee, Equation, Input, Place, Program, Value};
 pub use run::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, kinks, run, run_with};
+pub use scalarize::scalarize;
 pub use shape::{Layout, Shape, ShapeError};
+pub use simplify::simplify;
 pub use tensor::Tensor;
 pub use trace::*;

@@ -183,7 +183,7 @@ impl<'p> Frame<'p> {
 }
 
 /// Which elements of an atom are constants.
-pub(super) fn known(values: &[Known], a: Atom) -> Known {
+pub(crate) fn known(values: &[Known], a: Atom) -> Known {
     a.value().map_or(Known::All, |v| values[v.index()].clone())
 }
 

@@ -1,0 +1,236 @@
+//! Scalarizing: a program on tensors as the paper would write it, on scalars, with the same tally.
+//!
+//! Every tensor becomes its elements, every operation on tensors the scalar operations that it stands for; structure
+//! disappears. Calls stay calls, of scalarized programs. An input `W[2, 2]` becomes `W_0_0`, `W_0_1`, `W_1_0`, `W_1_1`.
+
+use crate::builder::{BuildError, Builder};
+use crate::number::Rational;
+use crate::op::{Kink, Lane, Op};
+use crate::program::{Atom, Equation, Program};
+use crate::shape::Shape;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// The same program with every tensor taken apart.
+///
+/// ```
+/// use crease_core::{scalarize, trace_shapes, Shape};
+/// let p = trace_shapes(&[Shape::vector(2).unwrap()], |x| vec![(x[0] * x[0]).sum()]).unwrap();
+/// let s = scalarize(&p).unwrap();
+/// assert_eq!(s.to_string(), "program f(x0_0, x0_1) {
+///   let v2 = x0_0 * x0_0
+///   let v3 = x0_1 * x0_1
+///   let v4 = v2 + v3
+///   return v4
+/// }
+/// ");
+/// ```
+pub fn scalarize(p: &Program) -> Result<Program, BuildError> {
+    let mut done: HashMap<*const Program, Arc<Program>> = HashMap::new();
+    for q in p.library() {
+        let scalar = Arc::new(scalarize_one(&q, &done)?);
+        done.insert(Arc::as_ptr(&q), scalar);
+    }
+    scalarize_one(p, &done)
+}
+
+/// The elements of a value.
+type Elements = Arc<[Atom]>;
+
+fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<Program, BuildError> {
+    let mut b = Builder::new(p.name());
+    let mut values: Vec<Elements> = Vec::with_capacity(p.values());
+    let mut names: HashSet<String> = p.inputs().iter().map(|i| i.name.to_string()).collect();
+    for input in p.inputs() {
+        if input.shape.is_scalar() {
+            values.push([b.input(input.name.clone(), Shape::scalar())?].into());
+            continue;
+        }
+        let mut elements = Vec::with_capacity(input.shape.len());
+        for i in 0..input.shape.len() {
+            let mut name = input.name.to_string();
+            for (n, stride) in input.shape.dims().iter().zip(input.shape.strides()) {
+                name.push_str(&format!("_{}", i / stride as usize % n));
+            }
+            while !names.insert(name.clone()) {
+                name.push('_');
+            }
+            elements.push(b.input(name, Shape::scalar())?);
+        }
+        values.push(elements.into());
+    }
+    for e in p.equations() {
+        b.set_place(e.place);
+        let mut scalars = Scalars { b: &mut b, p, values: &values, done };
+        let results = scalars.equation(&e)?;
+        values.extend(results.into_iter().map(Elements::from));
+    }
+    b.set_place(None);
+    let mut outputs = Vec::new();
+    for &o in p.outputs() {
+        match o {
+            Atom::Value(v) => outputs.extend_from_slice(&values[v.index()]),
+            Atom::Const(_) => outputs.push(b.translate(p, &[], o)?),
+        }
+    }
+    b.finish(&outputs)
+}
+
+struct Scalars<'a> {
+    b: &'a mut Builder,
+    p: &'a Program,
+    values: &'a [Elements],
+    done: &'a HashMap<*const Program, Arc<Program>>,
+}
+
+impl Scalars<'_> {
+    /// Element number `i` of an argument.
+    fn get(&mut self, a: Atom, i: usize) -> Result<Atom, BuildError> {
+        match a {
+            Atom::Value(v) => Ok(self.values[v.index()][i]),
+            Atom::Const(_) => self.b.translate(self.p, &[], a),
+        }
+    }
+
+    fn equation(&mut self, e: &Equation<'_>) -> Result<Vec<Vec<Atom>>, BuildError> {
+        let len = self.p.shape(e.first).len();
+        match e.op {
+            Op::Constant(c) => {
+                let exact = |x: &f64| Rational::from_f64(*x).unwrap_or(Rational::ZERO);
+                Ok(vec![c.data().iter().map(|x| self.b.constant(exact(x))).collect()])
+            }
+            Op::View { layout, .. } => {
+                Ok(vec![layout.iter().map(|i| self.get(e.args[0], i)).collect::<Result<_, _>>()?])
+            }
+            Op::Assemble { pieces, .. } => {
+                let mut cells: Vec<Option<Atom>> = vec![None; len];
+                for (&arg, piece) in e.args.iter().zip(pieces) {
+                    for (i, to) in piece.iter().enumerate() {
+                        let x = self.get(arg, i)?;
+                        cells[to] = Some(match cells[to] {
+                            None => x,
+                            Some(sum) => self.b.push1(Op::Add, &[sum, x])?,
+                        });
+                    }
+                }
+                let zero = self.b.constant(Rational::ZERO);
+                Ok(vec![cells.into_iter().map(|c| c.unwrap_or(zero)).collect()])
+            }
+            Op::MatMul { transpose_a, transpose_b } => self.matmul(e, *transpose_a, *transpose_b),
+            Op::Call(_) | Op::Select(_) => self.call(e),
+            Op::Kink(Kink::MaxLinear { lane: Lane::Axis, rows })
+            | Op::Joint(Kink::MaxLinear { lane: Lane::Axis, rows }, _) => {
+                let columns = e.args.iter().zip([*rows, 1]).find_map(|(a, m)| Some(self.p.shape(a.value()?).len() / m));
+                let columns = columns.unwrap_or(1);
+                let matrix = (0..rows * columns).map(|i| self.get(e.args[0], i)).collect::<Result<Vec<_>, _>>()?;
+                let vector = (0..columns).map(|j| self.get(e.args[1], j)).collect::<Result<Vec<_>, _>>()?;
+                let all = self.b.push(lanes_as_args(e.op), &[matrix, vector].concat())?;
+                let mut rest = all.into_iter();
+                let mut take = |n: usize| rest.by_ref().take(n).collect::<Vec<_>>();
+                let sizes = [1, rows * columns, columns];
+                Ok(sizes[..e.results].iter().map(|&n| take(n)).collect())
+            }
+            op => match axis_lane(op) {
+                Some(lanes) => self.lanes(e, lanes),
+                None => self.elementwise(e, len),
+            },
+        }
+    }
+
+    fn elementwise(&mut self, e: &Equation<'_>, len: usize) -> Result<Vec<Vec<Atom>>, BuildError> {
+        let mut out = vec![Vec::with_capacity(len); e.results];
+        for i in 0..len {
+            let args = e.args.iter().map(|&a| self.get(a, i)).collect::<Result<Vec<_>, _>>()?;
+            let results = self.b.push(e.op.clone(), &args)?;
+            out.iter_mut().zip(results).for_each(|(list, r)| list.push(r));
+        }
+        Ok(out)
+    }
+
+    /// One scalar operation for each lane; every argument and every result but a reduced value has the lane as last axis.
+    fn lanes(&mut self, e: &Equation<'_>, reduces: bool) -> Result<Vec<Vec<Atom>>, BuildError> {
+        let shape = self.p.atom_shape(e.args[0]);
+        let n = shape.split_last().map_or(1, |(_, n)| n);
+        let op = lanes_as_args(e.op);
+        let mut out: Vec<Vec<Atom>> = vec![Vec::new(); e.results];
+        for l in 0..shape.len() / n {
+            let mut args = Vec::with_capacity(n * e.args.len());
+            for &a in e.args {
+                for k in 0..n {
+                    args.push(self.get(a, l * n + k)?);
+                }
+            }
+            let mut results = self.b.push(op.clone(), &args)?.into_iter();
+            for (r, list) in out.iter_mut().enumerate() {
+                let width = if reduces && r == 0 { 1 } else { n };
+                list.extend(results.by_ref().take(width));
+            }
+        }
+        Ok(out)
+    }
+
+    fn matmul(&mut self, e: &Equation<'_>, ta: bool, tb: bool) -> Result<Vec<Vec<Atom>>, BuildError> {
+        let shape = self.p.shape(e.first);
+        let (m, n) = (shape.dims()[shape.rank() - 2], shape.dims()[shape.rank() - 1]);
+        let batch = shape.len() / (m * n);
+        let k = self.p.atom_shape(e.args[0]).len() / (batch * m);
+        let mut out = Vec::with_capacity(shape.len());
+        for s in 0..batch {
+            for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                let mut sum: Option<Atom> = None;
+                for l in 0..k {
+                    let a = self.get(e.args[0], s * m * k + if ta { l * m + i } else { i * k + l })?;
+                    let b = self.get(e.args[1], s * k * n + if tb { j * k + l } else { l * n + j })?;
+                    let product = self.b.push1(Op::Mul, &[a, b])?;
+                    sum = Some(match sum {
+                        None => product,
+                        Some(sum) => self.b.push1(Op::Add, &[sum, product])?,
+                    });
+                }
+                out.extend(sum);
+            }
+        }
+        Ok(vec![out])
+    }
+
+    fn call(&mut self, e: &Equation<'_>) -> Result<Vec<Vec<Atom>>, BuildError> {
+        let mut args = Vec::new();
+        for &a in e.args {
+            match a {
+                Atom::Value(v) => args.extend_from_slice(&self.values[v.index()]),
+                Atom::Const(_) => args.push(self.b.translate(self.p, &[], a)?),
+            }
+        }
+        let mut ids = HashMap::new();
+        for &id in e.op.callees() {
+            let c = self.p.callee(id);
+            let joint = c.joint.as_ref().map(|j| self.done[&Arc::as_ptr(j)].clone());
+            // the scalarized joint returns many derivatives; the scalarized program has as many inputs
+            let program = self.done[&Arc::as_ptr(&c.program)].clone();
+            ids.insert(id, self.b.callee(program, joint)?);
+        }
+        let mut results = self.b.push(e.op.map_callees(|id| ids[&id]), &args)?.into_iter();
+        Ok(e.results().map(|v| results.by_ref().take(self.p.shape(v).len()).collect()).collect())
+    }
+}
+
+/// Whether an operation works along an axis, and if so whether its first result is reduced.
+fn axis_lane(op: &Op) -> Option<bool> {
+    match op {
+        Op::LogSumExp(Lane::Axis) | Op::LogSumExpJoint(Lane::Axis) => Some(true),
+        Op::Permute { lane: Lane::Axis, .. } => Some(false),
+        Op::Kink(k) | Op::Joint(k, _) if k.lane() == Some(Lane::Axis) => Some(!matches!(k, Kink::Sort(_))),
+        _ => None,
+    }
+}
+
+fn lanes_as_args(op: &Op) -> Op {
+    match op {
+        Op::LogSumExp(_) => Op::LogSumExp(Lane::Args),
+        Op::LogSumExpJoint(_) => Op::LogSumExpJoint(Lane::Args),
+        Op::Permute { inverse, .. } => Op::Permute { lane: Lane::Args, inverse: *inverse },
+        Op::Kink(k) => Op::Kink(k.with_lane(Lane::Args)),
+        Op::Joint(k, c) => Op::Joint(k.with_lane(Lane::Args), c.clone()),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,229 @@
+//! Simplifying: the same function over the real numbers, never dearer.
+//!
+//! Constants are folded exactly, neutral elements dropped (`x + 0`, `1 * x`, `0 * x`, `--x`), views of views merged, equal
+//! equations shared, weights that nobody uses not computed, and what no output needs removed. It is never done behind your
+//! back: every other transformation keeps the equations that it is given.
+//!
+//! In floating point a simplified program may round differently, and `0 * x` becomes 0 even where x is infinite.
+
+use crate::builder::{BuildError, Builder};
+use crate::number::{Number, Rational};
+use crate::op::{Kink, Op};
+use crate::program::{Atom, Program};
+use crate::shape::{Layout, Shape};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A program that computes the same and costs at most as much.
+///
+/// ```
+/// use crease_core::{simplify, trace};
+/// let p = trace(2, |x| {
+///     let unused = x[0] / x[1];
+///     (x[0] + x[1]) * (x[0] + x[1]) * 1.0 + 0.0 * unused
+/// }).unwrap();
+/// assert_eq!(simplify(&p).unwrap().len(), 2);
+/// ```
+pub fn simplify(p: &Program) -> Result<Program, BuildError> {
+    let mut done: HashMap<*const Program, Arc<Program>> = HashMap::new();
+    for q in p.library() {
+        let simpler = Arc::new(simplify_one(&q, &done)?);
+        done.insert(Arc::as_ptr(&q), simpler);
+    }
+    simplify_one(p, &done)
+}
+
+fn simplify_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<Program, BuildError> {
+    let forward = rewrite(p, done)?;
+    sweep(&forward)
+}
+
+/// Folds and shares, from the first equation to the last.
+fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<Program, BuildError> {
+    let mut b = Builder::new(p.name());
+    let mut map = Vec::with_capacity(p.values());
+    for i in p.inputs() {
+        map.push(b.input(i.name.clone(), i.shape.clone())?);
+    }
+    let mut seen: HashMap<(Op, Vec<Atom>), Vec<Atom>> = HashMap::new();
+    for e in p.equations() {
+        b.set_place(e.place);
+        let args = e.args.iter().map(|&a| b.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
+        let mut ids = HashMap::new();
+        for &id in e.op.callees() {
+            let c = p.callee(id);
+            let find = |q: &Arc<Program>| done.get(&Arc::as_ptr(q)).unwrap_or(q).clone();
+            ids.insert(id, b.callee(find(&c.program), c.joint.as_ref().map(find))?);
+        }
+        let op = e.op.map_callees(|id| ids[&id]);
+        if let Some(atom) = shortcut(&mut b, &op, &args)? {
+            map.push(atom);
+            continue;
+        }
+        let (op, args) = merge_views(&b, op, args);
+        let mut key = args.clone();
+        if matches!(op, Op::Add | Op::Mul) {
+            key.sort_unstable(); // either order is the same equation
+        }
+        let results = match seen.get(&(op.clone(), key.clone())) {
+            Some(known) => known.clone(),
+            None => {
+                let results = b.push(op.clone(), &args)?;
+                seen.insert((op, key), results.clone());
+                results
+            }
+        };
+        map.extend(results);
+    }
+    b.set_place(None);
+    let outputs = p.outputs().iter().map(|&o| b.translate(p, &map, o)).collect::<Result<Vec<_>, _>>()?;
+    b.finish(&outputs)
+}
+
+/// The result of an equation where no operation is needed for it.
+fn shortcut(b: &mut Builder, op: &Op, args: &[Atom]) -> Result<Option<Atom>, BuildError> {
+    let constant = |b: &Builder, i: usize| args.get(i).and_then(|&a| b.as_constant(a)).cloned();
+    let (first, second) = (constant(b, 0), constant(b, 1));
+    let is = |c: &Option<Rational>, test: fn(&Rational) -> bool| c.as_ref().is_some_and(test);
+    let shape = |b: &Builder| args.iter().map(|&a| b.shape(a)).find(|s| !s.is_scalar()).unwrap_or_default();
+    let all_constant = !args.is_empty() && args.iter().all(|&a| b.as_constant(a).is_some());
+    if all_constant {
+        if let Some(folded) = fold(op, &first, &second) {
+            return Ok(Some(b.constant(folded)));
+        }
+    }
+    Ok(match op {
+        Op::Add if is(&first, Rational::is_zero) => Some(args[1]),
+        Op::Add | Op::Sub if is(&second, Rational::is_zero) => Some(args[0]),
+        Op::Sub if is(&first, Rational::is_zero) => Some(b.push1(Op::Neg, &args[1..])?),
+        Op::Mul if is(&first, Rational::is_zero) || is(&second, Rational::is_zero) => Some(b.zeros(shape(b))?),
+        Op::Mul if is(&first, Rational::is_one) => Some(args[1]),
+        Op::Mul | Op::Div if is(&second, Rational::is_one) => Some(args[0]),
+        Op::Power(1) => Some(args[0]),
+        Op::Power(0) if shape(b).is_scalar() => Some(b.constant(1)),
+        Op::Neg => match definition(b, args[0]) {
+            Some((Op::Neg, inner)) => Some(inner[0]),
+            _ => None,
+        },
+        Op::View { layout, shape } => element_of_assembly(b, args[0], layout, shape),
+        Op::Assemble { shape, pieces } if pieces.len() == 1 && args[0].value().is_some() => {
+            match pieces[0].inverse(shape.len()) {
+                Some(back) => Some(b.view(args[0], back, shape.clone())?),
+                None => None,
+            }
+        }
+        _ => None,
+    })
+}
+
+/// Exact results of operations on constants; none where the result is no rational number.
+fn fold(op: &Op, a: &Option<Rational>, c: &Option<Rational>) -> Option<Rational> {
+    let (a, c) = (a.as_ref()?, c.as_ref());
+    match op {
+        Op::Add => Some(a + c?),
+        Op::Sub => Some(a - c?),
+        Op::Mul => Some(a * c?),
+        Op::Div => a.checked_div(c?),
+        Op::Neg => Some(-a),
+        Op::Inv => a.inv(),
+        Op::Exp => Number::exp(a).ok(),
+        Op::Log => Number::log(a).ok(),
+        Op::Sqrt => Number::sqrt(a).ok(),
+        Op::Sin => Number::sin(a).ok(),
+        Op::Cos => Number::cos(a).ok(),
+        Op::Tanh => Number::tanh(a).ok(),
+        Op::Sigmoid => Number::sigmoid(a).ok(),
+        Op::Power(k) => a.powi(*k).ok(),
+        Op::Kink(Kink::Relu) => Some(if a.is_positive() { a.clone() } else { Rational::ZERO }),
+        Op::Kink(Kink::Abs) => Some(a.abs()),
+        _ => None,
+    }
+}
+
+fn definition(b: &Builder, a: Atom) -> Option<(&Op, &[Atom])> {
+    let p = b.so_far();
+    let i = p.definition(a.value()?)?;
+    let e = p.equation(i);
+    Some((e.op, e.args))
+}
+
+/// One number taken out of an assembly into which it alone was put.
+fn element_of_assembly(b: &Builder, source: Atom, layout: &Layout, shape: &Shape) -> Option<Atom> {
+    if !shape.is_scalar() {
+        return None;
+    }
+    let wanted = layout.iter().next()?;
+    let (Op::Assemble { pieces, .. }, parts) = definition(b, source)? else { return None };
+    if pieces.len() > 4096 {
+        return None; // looking through all of them for every element would not pay
+    }
+    let mut found = None;
+    for (piece, &part) in pieces.iter().zip(parts) {
+        let single = piece.len() == 1 || b.as_constant(part).is_some();
+        let hits = piece.iter().filter(|&i| i == wanted).count();
+        match (hits, single && found.is_none()) {
+            (0, _) => {}
+            (1, true) if b.shape(part).is_scalar() => found = Some(part),
+            _ => return None,
+        }
+    }
+    found
+}
+
+/// A view of a view as one view.
+fn merge_views(b: &Builder, op: Op, args: Vec<Atom>) -> (Op, Vec<Atom>) {
+    if let Op::View { layout, shape } = &op {
+        if let Some((Op::View { layout: inner, .. }, source)) = definition(b, args[0]) {
+            return (Op::View { layout: layout.after(inner), shape: shape.clone() }, source.to_vec());
+        }
+    }
+    (op, args)
+}
+
+/// Removes what no output needs, from the last equation to the first.
+fn sweep(p: &Program) -> Result<Program, BuildError> {
+    let mut live = vec![false; p.values()];
+    for v in p.outputs().iter().filter_map(|o| o.value()) {
+        live[v.index()] = true;
+    }
+    let mut kept = vec![false; p.len()];
+    for (i, e) in p.equations().enumerate().rev() {
+        if e.results().any(|v| live[v.index()]) {
+            kept[i] = true;
+            e.args.iter().filter_map(|a| a.value()).for_each(|v| live[v.index()] = true);
+        }
+    }
+    let mut b = Builder::new(p.name());
+    let zero = b.constant(Rational::ZERO);
+    let mut map = Vec::with_capacity(p.values());
+    for i in p.inputs() {
+        map.push(b.input(i.name.clone(), i.shape.clone())?);
+    }
+    for (i, e) in p.equations().enumerate() {
+        if !kept[i] {
+            map.extend(std::iter::repeat_n(zero, e.results));
+            continue;
+        }
+        b.set_place(e.place);
+        let args = e.args.iter().map(|&a| b.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
+        let plain = match e.op {
+            Op::Joint(kink, _) => Some(Op::Kink(kink.clone())),
+            Op::LogSumExpJoint(lane) => Some(Op::LogSumExp(*lane)),
+            _ => None,
+        };
+        let values = match e.op {
+            Op::Joint(Kink::Sort(_), _) => e.results / 2,
+            _ => 1,
+        };
+        match plain {
+            Some(op) if e.results().skip(values).all(|v| !live[v.index()]) => {
+                map.extend(b.push(op, &args)?);
+                map.extend(std::iter::repeat_n(zero, e.results - values));
+            }
+            _ => map.extend(b.push_from(p, e.op, &args)?),
+        }
+    }
+    b.set_place(None);
+    let outputs = p.outputs().iter().map(|&o| b.translate(p, &map, o)).collect::<Result<Vec<_>, _>>()?;
+    b.finish(&outputs)
+}
