@@ -14,10 +14,10 @@
 //! | room | what it holds |
 //! | --- | --- |
 //! | [`op`] | the closed set of operations, and what shapes they take |
-//! | [`program`](crate::program) | values, equations, programs; the verifier; printing |
+//! | [`program`] | values, equations, programs; the verifier; printing |
 //! | [`builder`] | the only way to make a program; [`trace`] puts operators on top |
 //! | [`mod@dictionary`] | which operations a program uses, and lowering |
-//! | [`cost`](crate::cost) | tallies, prices, the overhead of Theorem 2 |
+//! | [`mod@cost`] | tallies, prices, the overhead of Theorem 2 |
 //! | [`number`] | floats, exact rationals, a prime field, intervals |
 //! | [`mod@run`] | the reference interpreter: the definition of meaning |
 //! | [`differentiate`] | rules, both modes, techniques, selections |
@@ -55,7 +55,7 @@ pub use inline::{InlineError, MAX_INLINED, inline};
 pub use number::{Number, NumberError, Rational};
 pub use op::{Constant, Kink, Lane, Op, OpError, Ties};
 pub use program::{Atom, Callee, Equation, Input, Place, Program, Value};
-pub use run::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, kinks, run, run_with};
+pub use run::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, Site, kinks, run, run_with};
 pub use scalarize::scalarize;
 pub use shape::{Layout, Shape, ShapeError};
 pub use simplify::simplify;

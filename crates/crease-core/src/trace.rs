@@ -31,7 +31,7 @@ impl Tape {
         Tape { state: RefCell::new((Builder::new(name), None)) }
     }
 
-    fn record<'t, T>(&'t self, f: impl FnOnce(&mut Builder) -> Result<T, BuildError>) -> Option<T> {
+    fn record<T>(&self, f: impl FnOnce(&mut Builder) -> Result<T, BuildError>) -> Option<T> {
         let (builder, error) = &mut *self.state.borrow_mut();
         if error.is_some() {
             return None;

@@ -227,11 +227,10 @@ impl Builder {
             return Err(BuildError::NoOutput);
         }
         for a in outputs {
-            if let Atom::Value(v) = a {
-                if v.index() >= self.program.value_shapes.len() {
+            if let Atom::Value(v) = a
+                && v.index() >= self.program.value_shapes.len() {
                     return Err(BuildError::UnknownValue(*v));
                 }
-            }
         }
         self.program.outputs = outputs.to_vec();
         if self.program.places.iter().all(Option::is_none) {

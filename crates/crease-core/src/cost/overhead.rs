@@ -7,6 +7,7 @@ use crate::differentiate::{DiffError, How, Mode, Prepared};
 use crate::number::Rational;
 use crate::op::Op;
 use crate::program::Program;
+use crate::run::Site;
 
 /// What Theorem 2 says about a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,10 +25,8 @@ pub struct Overhead {
 pub struct Attained {
     /// The operation.
     pub item: String,
-    /// The number of its equation, counted after expansion of the calls that are differentiated through.
-    pub equation: usize,
-    /// The equation as text.
-    pub shown: String,
+    /// Its equation, after expansion of the calls that are differentiated through.
+    pub site: Site,
 }
 
 /// Evaluates Theorem 2 on a program: model cost and omega of [`backprop`](crate::differentiate::backprop) or
@@ -66,7 +65,7 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
         };
         if better {
             out.omega = ratio;
-            out.attained = Some(Attained { item: name, equation: i, shown: program.show_equation(i) });
+            out.attained = Some(Attained { item: name, site: Site::new(&program, i) });
         }
     };
     for (i, e) in program.equations().enumerate() {

@@ -10,7 +10,8 @@ mod lower;
 pub use lower::{LowerError, lower};
 
 use crate::cost::{Item, ItemKind, Known, Tally, count_equation, known};
-use crate::program::{Place, Program};
+use crate::program::Program;
+use crate::run::Site;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -87,21 +88,15 @@ impl fmt::Display for Dictionary {
 /// An operation that is not in a dictionary, and where it is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outsider {
-    /// The program in which it is.
-    pub program: String,
     /// The equation.
-    pub equation: usize,
-    /// The equation as text.
-    pub shown: String,
-    /// Where the equation came from, if it came from a text.
-    pub place: Option<Place>,
+    pub site: Site,
     /// The operation, as tallies name it.
     pub item: String,
 }
 
 impl fmt::Display for Outsider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` in `{}` of program `{}`", self.item, self.shown, self.program)
+        write!(f, "`{}` in `{}` of program `{}`", self.item, self.site.shown, self.site.program)
     }
 }
 
@@ -134,13 +129,7 @@ fn outside_one(
 ) -> Vec<Known> {
     let mut constants = vec![Known::Nothing; p.inputs().len()];
     for (i, e) in p.equations().enumerate() {
-        let outsider = |item: String| Outsider {
-            program: p.name().into(),
-            equation: i,
-            shown: p.show_equation(i),
-            place: e.place,
-            item,
-        };
+        let outsider = |item: String| Outsider { site: Site::new(p, i), item };
         match e.op {
             crate::Op::Call(id) => constants.extend(outputs[&Arc::as_ptr(&p.callee(*id).program)].clone()),
             crate::Op::Select(_) => {

@@ -9,7 +9,7 @@ use crate::number::Rational;
 use crate::op::{Choice, Kink, Ties};
 use std::fmt;
 
-/// What is picked at each kind of kink. See the [module](self).
+/// What is picked at each kind of kink; one selection gives one answer, forward and backward.
 ///
 /// ```
 /// use crease_core::differentiate::Selection;

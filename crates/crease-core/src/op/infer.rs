@@ -344,7 +344,7 @@ fn permuted(op: &Op, lane: Lane, args: &[Option<&Shape>]) -> Result<Vec<Shape>, 
                 None => Err(shapes(op, args, "there is no axis to work along")),
             }
         }
-        Lane::Args if args.len() >= 2 && args.len() % 2 == 0 => Ok(vec![common(op, args)?; args.len() / 2]),
+        Lane::Args if args.len() >= 2 && args.len().is_multiple_of(2) => Ok(vec![common(op, args)?; args.len() / 2]),
         Lane::Args => Err(arity(op, "as many numbers as positions", args.len())),
     }
 }

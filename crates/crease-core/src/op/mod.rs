@@ -6,7 +6,7 @@
 //! [`Kink`]; the same with its derivative, the paper's *gd*, is [`Op::Joint`]: one equation with several results, at the
 //! price of the kink alone wherever the appendix of the paper shows how.
 //!
-//! Which shapes go in and come out is in [`infer`](crate::op::infer); meaning is in [`run`](crate::run()), rules are in
+//! Which shapes go in and come out is in [`infer`]; meaning is in [`run`](crate::run()), rules are in
 //! [`differentiate`](crate::differentiate), prices in [`cost`](crate::cost).
 
 pub(crate) mod infer;

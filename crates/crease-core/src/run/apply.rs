@@ -112,6 +112,9 @@ impl<N: Number> Hinge<'_, N> {
     }
 }
 
+/// Value and slope of a function on one side of its kink, right or left.
+type OneSide<'a, N> = dyn Fn(&N, bool) -> Result<(N, N), NumberError> + 'a;
+
 fn kinked<N: Number>(
     p: &Program,
     e: &Equation<'_>,
@@ -121,7 +124,7 @@ fn kinked<N: Number>(
 ) -> Results<N> {
     let at = choice.map_or(Ok(N::zero()), |c| N::from_rational(&c.at_kink))?;
     let len = p.shape(e.first).len();
-    let hinge = |f: &dyn Fn(&N, bool) -> Result<(N, N), NumberError>| -> Results<N> {
+    let hinge = |f: &OneSide<'_, N>| -> Results<N> {
         let (mut values, mut slopes) = (Vec::with_capacity(len), Vec::with_capacity(len));
         for i in 0..len {
             let x = args[0].get(i);

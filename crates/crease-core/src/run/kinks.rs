@@ -1,23 +1,17 @@
 //! Which kinks a run meets: the ties at which a derivative had to be picked.
 
-use super::{Arg, Arithmetic, Observer, RunError, run_with};
+use super::{Arg, Arithmetic, Observer, RunError, Site, run_with};
 use crate::number::Number;
 use crate::op::{Kink, Lane, Op};
-use crate::program::{Place, Program};
+use crate::program::Program;
 use crate::tensor::Tensor;
 use std::cmp::Ordering;
 
 /// A kink that was met: an equation whose argument lay exactly where the operation has no derivative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KinkHit {
-    /// The program in which it is.
-    pub program: String,
-    /// The equation.
-    pub equation: usize,
-    /// The equation as text.
-    pub shown: String,
-    /// Where the equation came from, if it came from a text.
-    pub place: Option<Place>,
+    /// Which equation.
+    pub site: Site,
     /// The operation.
     pub kink: &'static str,
     /// How many elements of the equation were at a kink.
@@ -97,10 +91,7 @@ impl<N: Number> Observer<N> for Watch {
         }
         if count.certain + count.possible > 0 {
             self.hits.push(KinkHit {
-                program: p.name().into(),
-                equation: i,
-                shown: p.show_equation(i),
-                place: e.place,
+                site: Site::new(p, i),
                 kink: kink.name(),
                 elements: count.certain + count.possible,
                 certain: count.possible == 0,

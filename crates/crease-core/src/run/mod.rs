@@ -32,19 +32,33 @@ pub enum Arithmetic {
     Ieee,
 }
 
-/// What went wrong in a run.
+/// What went wrong in a run, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunError {
     /// What.
     pub fault: RunFault,
-    /// The program in which it happened.
+    /// The equation in which it happened, if it happened in one.
+    pub site: Option<Box<Site>>,
+}
+
+/// An equation of a program, for messages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// The program.
     pub program: String,
-    /// The equation, if it happened in one.
-    pub equation: Option<usize>,
+    /// The number of the equation.
+    pub equation: usize,
     /// The equation as text.
     pub shown: String,
-    /// Where that equation came from, if it came from a text.
+    /// Where it came from, if it came from a text.
     pub place: Option<Place>,
+}
+
+impl Site {
+    /// Equation number `i` of a program.
+    pub(crate) fn new(p: &Program, i: usize) -> Self {
+        Site { program: p.name().into(), equation: i, shown: p.show_equation(i), place: p.equation(i).place }
+    }
 }
 
 /// The kinds of [`RunError`].
@@ -89,8 +103,8 @@ pub enum RunFault {
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.equation {
-            Some(_) => write!(f, "{}, in `{}` of program `{}`", self.fault, self.shown, self.program),
+        match &self.site {
+            Some(site) => write!(f, "{}, in `{}` of program `{}`", self.fault, site.shown, site.program),
             None => write!(f, "{}", self.fault),
         }
     }
@@ -175,7 +189,7 @@ pub fn run_with<N: Number>(
         let i = frame.next;
         frame.next += 1;
         let e = program.equation(i);
-        let here = |fault: RunFault| error_at(program, i, fault);
+        let here = |fault: RunFault| RunError { fault, site: Some(Box::new(Site::new(program, i))) };
         match e.op {
             Op::Call(id) => {
                 let args = e.args.iter().map(|&a| frame.cell(a)).collect();
@@ -194,11 +208,10 @@ pub fn run_with<N: Number>(
             _ => {
                 let args: Vec<Arg<'_, N>> = e.args.iter().map(|&a| frame.arg(a)).collect();
                 let results = apply::apply(program, &e, &args).map_err(|e| here(e.into()))?;
-                if machine.arithmetic == Arithmetic::Checked {
-                    if let Some(bad) = results.iter().flatten().find(|x| !x.is_finite()) {
+                if machine.arithmetic == Arithmetic::Checked
+                    && let Some(bad) = results.iter().flatten().find(|x| !x.is_finite()) {
                         return Err(here(diagnose(&e, &args, bad)));
                     }
-                }
                 observer.step(program, i, &args, &results);
                 for (v, data) in e.results().zip(results) {
                     frame.cells[v.index()] = Cell::from_vec(data);
@@ -292,7 +305,7 @@ impl<N: Number> Machine<N> {
             Some(known) => known.clone(),
             None => {
                 let converted: Result<Vec<N>, _> = p.consts.iter().map(N::from_rational).collect();
-                let list: std::sync::Arc<[N]> = converted.map_err(|e| error_in(p, e.into()))?.into();
+                let list: std::sync::Arc<[N]> = converted.map_err(|e| error(e.into()))?.into();
                 self.constants.insert(key, list.clone());
                 list
             }
@@ -304,29 +317,24 @@ impl<N: Number> Machine<N> {
 
 fn check_inputs<N: Number>(p: &Program, inputs: &[Tensor<N>], arithmetic: Arithmetic) -> Result<(), RunError> {
     if inputs.len() != p.inputs().len() {
-        return Err(error_in(p, RunFault::InputCount { expected: p.inputs().len(), got: inputs.len() }));
+        return Err(error(RunFault::InputCount { expected: p.inputs().len(), got: inputs.len() }));
     }
     for (input, given) in p.inputs().iter().zip(inputs) {
         let name = || input.name.to_string();
         if input.shape != *given.shape() {
             let (expected, got) = (input.shape.clone(), given.shape().clone());
-            return Err(error_in(p, RunFault::InputShape { name: name(), expected, got }));
+            return Err(error(RunFault::InputShape { name: name(), expected, got }));
         }
         let bad = given.data().iter().find(|x| !x.is_finite());
         if let (Some(x), Arithmetic::Checked) = (bad, arithmetic) {
-            return Err(error_in(p, RunFault::InputNotFinite { name: name(), value: x.to_string() }));
+            return Err(error(RunFault::InputNotFinite { name: name(), value: x.to_string() }));
         }
     }
     Ok(())
 }
 
-fn error_in(p: &Program, fault: RunFault) -> RunError {
-    RunError { fault, program: p.name().into(), equation: None, shown: String::new(), place: None }
-}
-
-fn error_at(p: &Program, i: usize, fault: RunFault) -> RunError {
-    let e = p.equation(i);
-    RunError { fault, program: p.name().into(), equation: Some(i), shown: p.show_equation(i), place: e.place }
+fn error(fault: RunFault) -> RunError {
+    RunError { fault, site: None }
 }
 
 /// Why floating point gave a result that is not finite although all arguments are.
