@@ -272,11 +272,12 @@ impl Layout {
     /// This map, read from a source that is itself read through `inner`: one map instead of two.
     pub fn after(&self, inner: &Layout) -> Self {
         if let (Layout::Strided { offset, dims }, Layout::Strided { offset: from, dims: inner_dims }) = (self, inner)
-            && let [] | [_] = inner_dims[..] {
-                let step = inner_dims.first().map_or(0, |d| d.stride);
-                let dims: Vec<_> = dims.iter().map(|d| (d.size, d.stride * step)).collect();
-                return Layout::strided((*from as isize + *offset as isize * step) as usize, &dims);
-            }
+            && let [] | [_] = inner_dims[..]
+        {
+            let step = inner_dims.first().map_or(0, |d| d.stride);
+            let dims: Vec<_> = dims.iter().map(|d| (d.size, d.stride * step)).collect();
+            return Layout::strided((*from as isize + *offset as isize * step) as usize, &dims);
+        }
         let source: Vec<usize> = inner.iter().collect();
         Layout::table(self.iter().map(|i| source[i] as u32).collect::<Vec<_>>())
     }

@@ -87,10 +87,9 @@ fn shortcut(b: &mut Builder, op: &Op, args: &[Atom]) -> Result<Option<Atom>, Bui
     let is = |c: &Option<Rational>, test: fn(&Rational) -> bool| c.as_ref().is_some_and(test);
     let shape = |b: &Builder| args.iter().map(|&a| b.shape(a)).find(|s| !s.is_scalar()).unwrap_or_default();
     let all_constant = !args.is_empty() && args.iter().all(|&a| b.as_constant(a).is_some());
-    if all_constant
-        && let Some(folded) = fold(op, &first, &second) {
-            return Ok(Some(b.constant(folded)));
-        }
+    if all_constant && let Some(folded) = fold(op, &first, &second) {
+        return Ok(Some(b.constant(folded)));
+    }
     Ok(match op {
         Op::Add if is(&first, Rational::is_zero) => Some(args[1]),
         Op::Add | Op::Sub if is(&second, Rational::is_zero) => Some(args[0]),
@@ -172,9 +171,10 @@ fn element_of_assembly(b: &Builder, source: Atom, layout: &Layout, shape: &Shape
 /// A view of a view as one view.
 fn merge_views(b: &Builder, op: Op, args: Vec<Atom>) -> (Op, Vec<Atom>) {
     if let Op::View { layout, shape } = &op
-        && let Some((Op::View { layout: inner, .. }, source)) = definition(b, args[0]) {
-            return (Op::View { layout: layout.after(inner), shape: shape.clone() }, source.to_vec());
-        }
+        && let Some((Op::View { layout: inner, .. }, source)) = definition(b, args[0])
+    {
+        return (Op::View { layout: layout.after(inner), shape: shape.clone() }, source.to_vec());
+    }
     (op, args)
 }
 

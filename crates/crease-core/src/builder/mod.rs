@@ -228,9 +228,10 @@ impl Builder {
         }
         for a in outputs {
             if let Atom::Value(v) = a
-                && v.index() >= self.program.value_shapes.len() {
-                    return Err(BuildError::UnknownValue(*v));
-                }
+                && v.index() >= self.program.value_shapes.len()
+            {
+                return Err(BuildError::UnknownValue(*v));
+            }
         }
         self.program.outputs = outputs.to_vec();
         if self.program.places.iter().all(Option::is_none) {

@@ -409,10 +409,11 @@ fn transpose(
         let offset = map.steps.len() - rest.len();
         for (k, s) in rest.iter().enumerate().rev() {
             if let Step::Over(_) = s
-                && let Some(known) = shared.iter().find(|(from, step, _)| *from == t && step == s) {
-                    t = known.2;
-                    continue;
-                }
+                && let Some(known) = shared.iter().find(|(from, step, _)| *from == t && step == s)
+            {
+                t = known.2;
+                continue;
+            }
             let before = t;
             t = c.backward(t, s, &shapes[offset + k + 1])?;
             if let Step::Over(_) = s {

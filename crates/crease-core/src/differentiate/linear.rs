@@ -163,10 +163,11 @@ impl Calculus<'_> {
     pub fn put(&mut self, pieces: Vec<(Atom, Layout)>, to: &Shape) -> Result<Atom, BuildError> {
         let full = self.dual_shape(to)?;
         if let [(atom, layout)] = &pieces[..]
-            && let (Some(inverse), Atom::Value(_)) = (layout.inverse(to.len()), atom) {
-                let layout = self.batched(&inverse, to.len());
-                return self.b.view(*atom, layout, full);
-            }
+            && let (Some(inverse), Atom::Value(_)) = (layout.inverse(to.len()), atom)
+        {
+            let layout = self.batched(&inverse, to.len());
+            return self.b.view(*atom, layout, full);
+        }
         let pieces = pieces.into_iter().map(|(a, l)| (a, self.batched(&l, to.len()))).collect();
         self.b.assemble(full, pieces)
     }

@@ -31,13 +31,13 @@ pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool) -> Result<Pro
 }
 
 fn mixed(op: &Op) -> bool {
-    match op {
-        Op::Kink(Kink::Sort(Lane::Args)) | Op::Permute { lane: Lane::Args, .. } | Op::LogSumExpJoint(Lane::Args) => {
-            true
-        }
-        Op::Joint(Kink::Sort(Lane::Args) | Kink::MaxLinear { lane: Lane::Args, .. }, _) => true,
-        _ => false,
-    }
+    matches!(
+        op,
+        Op::Kink(Kink::Sort(Lane::Args))
+            | Op::Joint(Kink::Sort(Lane::Args) | Kink::MaxLinear { lane: Lane::Args, .. }, _)
+            | Op::Permute { lane: Lane::Args, .. }
+            | Op::LogSumExpJoint(Lane::Args)
+    )
 }
 
 /// The same equation with its lanes along an axis.

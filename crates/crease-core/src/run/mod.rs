@@ -209,9 +209,10 @@ pub fn run_with<N: Number>(
                 let args: Vec<Arg<'_, N>> = e.args.iter().map(|&a| frame.arg(a)).collect();
                 let results = apply::apply(program, &e, &args).map_err(|e| here(e.into()))?;
                 if machine.arithmetic == Arithmetic::Checked
-                    && let Some(bad) = results.iter().flatten().find(|x| !x.is_finite()) {
-                        return Err(here(diagnose(&e, &args, bad)));
-                    }
+                    && let Some(bad) = results.iter().flatten().find(|x| !x.is_finite())
+                {
+                    return Err(here(diagnose(&e, &args, bad)));
+                }
                 observer.step(program, i, &args, &results);
                 for (v, data) in e.results().zip(results) {
                     frame.cells[v.index()] = Cell::from_vec(data);
