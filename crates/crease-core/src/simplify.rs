@@ -12,6 +12,7 @@ use crate::op::{Kink, Op};
 use crate::program::{Atom, Program};
 use crate::shape::{Layout, Shape};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// A program that computes the same and costs at most as much.
@@ -45,7 +46,7 @@ fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<
     for i in p.inputs() {
         map.push(b.input(i.name.clone(), i.shape.clone())?);
     }
-    let mut seen: HashMap<(Op, Vec<Atom>), Vec<Atom>> = HashMap::new();
+    let mut seen: HashMap<u64, u32> = HashMap::new();
     for e in p.equations() {
         b.set_place(e.place);
         let args = e.args.iter().map(|&a| b.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
@@ -61,23 +62,36 @@ fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<
             continue;
         }
         let (op, args) = merge_views(&b, op, args);
-        let mut key = args.clone();
-        if matches!(op, Op::Add | Op::Mul) {
-            key.sort_unstable(); // either order is the same equation
-        }
-        let results = match seen.get(&(op.clone(), key.clone())) {
-            Some(known) => known.clone(),
-            None => {
-                let results = b.push(op.clone(), &args)?;
-                seen.insert((op, key), results.clone());
-                results
+        // a table of hashes alone keeps this small; where two equations collide, the later one is just not shared
+        let slot = seen.entry(fingerprint(&op, &args)).or_insert(b.so_far().len() as u32);
+        if (*slot as usize) < b.so_far().len() {
+            let known = b.so_far().equation(*slot as usize);
+            if *known.op == op && same_args(&op, known.args, &args) {
+                map.extend(known.results().map(Atom::Value));
+                continue;
             }
-        };
+        }
+        let results = b.push(op, &args)?;
         map.extend(results);
     }
     b.set_place(None);
     let outputs = p.outputs().iter().map(|&o| b.translate(p, &map, o)).collect::<Result<Vec<_>, _>>()?;
     b.finish(&outputs)
+}
+
+/// A hash of an equation that does not see the order of the arguments where it does not matter.
+fn fingerprint(op: &Op, args: &[Atom]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    op.hash(&mut hasher);
+    match (op, args) {
+        (Op::Add | Op::Mul, [x, y]) => (x.min(y), x.max(y)).hash(&mut hasher),
+        _ => args.hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+fn same_args(op: &Op, known: &[Atom], args: &[Atom]) -> bool {
+    known == args || matches!(op, Op::Add | Op::Mul) && known.iter().eq(args.iter().rev())
 }
 
 /// The result of an equation where no operation is needed for it.
