@@ -42,6 +42,11 @@ pub enum InlineError {
 /// assert_eq!(inline(&p).unwrap().len(), 2);
 /// ```
 pub fn inline(p: &Program) -> Result<Program, InlineError> {
+    Ok(inline_traced(p)?.0)
+}
+
+/// Like [`inline`], with the equation of `p` from which each equation came.
+pub(crate) fn inline_traced(p: &Program) -> Result<(Program, Vec<u32>), InlineError> {
     // branches of selections first, callees before callers
     let mut done: HashMap<*const Program, Arc<Program>> = HashMap::new();
     let library = p.library();
@@ -57,7 +62,7 @@ pub fn inline(p: &Program) -> Result<Program, InlineError> {
         wanted.extend(branches(q));
     }
     for q in library.iter().filter(|q| wanted.contains(&Arc::as_ptr(q))) {
-        let inlined = Arc::new(expand(q, &|_| true, &done)?);
+        let inlined = Arc::new(expand(q, &|_| true, &done)?.0);
         done.insert(Arc::as_ptr(q), inlined);
     }
     expand(p, &|_| true, &done)
@@ -65,7 +70,7 @@ pub fn inline(p: &Program) -> Result<Program, InlineError> {
 
 /// The same function with those calls expanded that the test picks, here and in what they bring in.
 pub(crate) fn inline_where(p: &Program, pick: impl Fn(&Callee) -> bool) -> Result<Program, InlineError> {
-    expand(p, &pick, &HashMap::new())
+    Ok(expand(p, &pick, &HashMap::new())?.0)
 }
 
 /// A program in the middle of its expansion.
@@ -79,7 +84,7 @@ fn expand(
     p: &Program,
     pick: &dyn Fn(&Callee) -> bool,
     replaced: &HashMap<*const Program, Arc<Program>>,
-) -> Result<Program, InlineError> {
+) -> Result<(Program, Vec<u32>), InlineError> {
     if size(p, pick) > MAX_INLINED {
         return Err(InlineError::TooLarge { name: p.name().into() });
     }
@@ -88,6 +93,7 @@ fn expand(
     for i in p.inputs() {
         inputs.push(b.input(i.name.clone(), i.shape.clone())?);
     }
+    let mut origins = Vec::new();
     let mut frames = vec![Frame { program: Arc::new(p.clone()), map: inputs, next: 0 }];
     loop {
         let depth = frames.len() - 1;
@@ -102,7 +108,7 @@ fn expand(
                 Some(caller) => caller.map.extend(outputs),
                 None => {
                     b.set_place(None);
-                    return Ok(b.finish(&outputs)?);
+                    return Ok((b.finish(&outputs)?, origins));
                 }
             }
             continue;
@@ -131,6 +137,7 @@ fn expand(
                 }
                 let results = b.push(op.map_callees(|id| ids[&id]), &args)?;
                 frame.map.extend(results);
+                origins.push(frames[0].next as u32 - 1);
             }
         }
     }

@@ -21,6 +21,7 @@
 //! | [`number`] | floats, exact rationals, a prime field, intervals |
 //! | [`mod@run`] | the reference interpreter: the definition of meaning |
 //! | [`differentiate`] | rules, both modes, techniques, selections |
+//! | [`local`] | the local model at a point, on which Section 5 rests |
 //!
 //! No room prints, reads files, or decides a kink by a tolerance.
 //!
@@ -40,6 +41,7 @@ pub mod cost;
 pub mod dictionary;
 pub mod differentiate;
 mod inline;
+pub mod local;
 pub mod number;
 pub mod op;
 pub mod program;

@@ -26,9 +26,14 @@ use std::sync::Arc;
 /// ");
 /// ```
 pub fn scalarize(p: &Program) -> Result<Program, BuildError> {
+    Ok(scalarize_traced(p)?.0)
+}
+
+/// Like [`scalarize`], with the equation of `p` from which each equation came.
+pub(crate) fn scalarize_traced(p: &Program) -> Result<(Program, Vec<u32>), BuildError> {
     let mut done: HashMap<*const Program, Arc<Program>> = HashMap::new();
     for q in p.library() {
-        let scalar = Arc::new(scalarize_one(&q, &done)?);
+        let scalar = Arc::new(scalarize_one(&q, &done)?.0);
         done.insert(Arc::as_ptr(&q), scalar);
     }
     scalarize_one(p, &done)
@@ -37,7 +42,8 @@ pub fn scalarize(p: &Program) -> Result<Program, BuildError> {
 /// The elements of a value.
 type Elements = Arc<[Atom]>;
 
-fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<Program, BuildError> {
+fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<(Program, Vec<u32>), BuildError> {
+    let mut origins = Vec::new();
     let mut b = Builder::new(p.name());
     let mut values: Vec<Elements> = Vec::with_capacity(p.values());
     let mut names: HashSet<String> = p.inputs().iter().map(|i| i.name.to_string()).collect();
@@ -59,11 +65,12 @@ fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> R
         }
         values.push(elements.into());
     }
-    for e in p.equations() {
+    for (i, e) in p.equations().enumerate() {
         b.set_place(e.place);
         let mut scalars = Scalars { b: &mut b, p, values: &values, done };
         let results = scalars.equation(&e)?;
         values.extend(results.into_iter().map(Elements::from));
+        origins.resize(b.so_far().len(), i as u32);
     }
     b.set_place(None);
     let mut outputs = Vec::new();
@@ -73,7 +80,7 @@ fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> R
             Atom::Const(_) => outputs.push(b.translate(p, &[], o)?),
         }
     }
-    b.finish(&outputs)
+    Ok((b.finish(&outputs)?, origins))
 }
 
 struct Scalars<'a> {

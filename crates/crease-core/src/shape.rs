@@ -188,8 +188,9 @@ impl Layout {
                 continue;
             }
             match out.last_mut() {
-                Some(last) if last.stride == stride * size as isize => {
-                    *last = Dim { size: last.size * size, stride };
+                // (sizes beyond all bounds are refused when the map meets its shape)
+                Some(last) if last.stride == stride.saturating_mul(size as isize) => {
+                    *last = Dim { size: last.size.saturating_mul(size), stride };
                 }
                 _ => out.push(Dim { size, stride }),
             }
@@ -213,7 +214,7 @@ impl Layout {
     #[allow(clippy::len_without_is_empty)] // a layout is never empty
     pub fn len(&self) -> usize {
         match self {
-            Layout::Strided { dims, .. } => dims.iter().map(|d| d.size).product(),
+            Layout::Strided { dims, .. } => dims.iter().fold(1, |n, d| n.saturating_mul(d.size)),
             Layout::Table(t) => t.len(),
         }
     }

@@ -5,7 +5,7 @@ use super::{BuildError, Builder};
 use crate::number::Rational;
 use crate::op::{Constant, Kink, Lane, Op, OpError};
 use crate::program::Atom;
-use crate::shape::{Layout, Shape, ShapeError};
+use crate::shape::{Layout, MAX_ELEMENTS, Shape, ShapeError};
 
 /// A two-dimensional sliding window: sizes, steps, and how far it hangs over the border, each as (rows, columns).
 ///
@@ -300,11 +300,12 @@ impl Builder {
         };
         let (&[o, c, kh, kw], &[.., xc, h, w]) = (sk.dims(), sx.dims()) else { return Err(wrong()) };
         let window = Window { size: (kh, kw), stride: how.stride, padding: (0, 0) };
-        let padded = (h + 2 * how.padding.0, w + 2 * how.padding.1);
+        let padded = padded((h, w), how.padding).ok_or_else(wrong)?;
         let Some((oh, ow)) = window.output(padded).filter(|_| c == xc) else { return Err(wrong()) };
         let batch = sx.dims()[..sx.rank() - 3].to_vec();
         let n: usize = batch.iter().product();
 
+        let patches_shape = Shape::new([n * oh, ow, c, kh * kw])?;
         let x = self.pad2d(x, how.padding)?;
         let (ph, pw) = (padded.0 as isize, padded.1 as isize);
         let plane = ph * pw;
@@ -320,7 +321,7 @@ impl Builder {
                 (kw, 1),
             ],
         );
-        let rows = self.view(x, patches, Shape::new([n * oh * ow, c * kh * kw])?)?;
+        let rows = self.view(x, patches, Shape::new([patches_shape.len() / (c * kh * kw), c * kh * kw])?)?;
         let kernels = self.reshape(kernel, &Shape::new([o, c * kh * kw])?)?;
         let y = self.push1(Op::MatMul { transpose_a: false, transpose_b: true }, &[rows, kernels])?;
         // [n, oh, ow, o] -> [n, o, oh, ow]
@@ -339,11 +340,14 @@ impl Builder {
         let rank = dims.len();
         let (h, w) = (dims[rank - 2], dims[rank - 1]);
         let planes: usize = dims[..rank - 2].iter().product();
-        let (ph, pw) = (h + 2 * rows, w + 2 * columns);
+        let Some((ph, pw)) = padded((h, w), (rows, columns)) else {
+            return Err(shapes_error("conv2d", &[&shape], "the padding is too large"));
+        };
         dims[rank - 2] = ph;
         dims[rank - 1] = pw;
+        let to = Shape::new(dims)?;
         let inside = Layout::strided(rows * pw + columns, &[(planes, (ph * pw) as isize), (h, pw as isize), (w, 1)]);
-        self.assemble(Shape::new(dims)?, vec![(x, inside)])
+        self.assemble(to, vec![(x, inside)])
     }
 
     /// Two-dimensional max-pooling over the last two axes. Padding never wins: a window that hangs over the border is the
@@ -367,6 +371,9 @@ impl Builder {
         let (oh, ow) = window.output((h, w)).ok_or_else(fail)?;
         let planes: usize = shape.dims()[..rank - 2].iter().product();
         let ((kh, kw), (sh, sw)) = (window.size, window.stride);
+        let mut dims = shape.dims()[..rank - 2].to_vec();
+        dims.extend([oh, ow, kh.saturating_mul(kw)]);
+        let to = Shape::new(dims)?;
         let layout = if window.padding == (0, 0) {
             Layout::strided(
                 0,
@@ -387,11 +394,15 @@ impl Builder {
             }
             Layout::table(table)
         };
-        let mut dims = shape.dims()[..rank - 2].to_vec();
-        dims.extend([oh, ow, kh * kw]);
-        let windows = self.view(x, layout, Shape::new(dims)?)?;
+        let windows = self.view(x, layout, to)?;
         self.push1(Op::Kink(Kink::Max(Lane::Axis)), &[windows])
     }
+}
+
+/// The size of an image with padding on each side.
+fn padded(image: (usize, usize), padding: (usize, usize)) -> Option<(usize, usize)> {
+    let along = |n: usize, p: usize| n.checked_add(p.checked_mul(2)?).filter(|&n| n <= MAX_ELEMENTS);
+    Some((along(image.0, padding.0)?, along(image.1, padding.1)?))
 }
 
 /// How a tensor of one shape is repeated over a larger one.

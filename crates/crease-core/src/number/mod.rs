@@ -10,6 +10,7 @@
 //! | [`Rational`] | the exact value; functions without one are errors |
 //! | [`Field61`] | the exact value modulo a 61-bit prime, at constant cost |
 //! | [`Interval`] | two `f64` that certainly enclose the exact value |
+//! | [`Mixed`] | the exact value for as long as there is one, then an enclosure |
 //!
 //! Nothing here panics: every operation that can fail returns a `Result`, and
 //! the caller attaches the place in the program where it happened.
@@ -31,10 +32,12 @@
 mod field;
 mod float;
 mod interval;
+mod mixed;
 mod rational;
 
 pub use field::Field61;
 pub use interval::Interval;
+pub use mixed::Mixed;
 pub use rational::{ParseRationalError, Rational};
 
 use std::cmp::Ordering;

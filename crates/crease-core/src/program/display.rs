@@ -76,26 +76,30 @@ pub const RESERVED: &[&str] = &[
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let library = self.library();
-        let mut joints: HashMap<*const Program, Arc<Program>> = HashMap::new();
-        for p in library.iter().map(|p| &**p).chain([self]) {
-            for c in p.callees() {
-                if let Some(j) = &c.joint {
-                    joints.insert(Arc::as_ptr(&c.program), j.clone());
+        let mut owners: HashMap<*const Program, Vec<*const Program>> = HashMap::new();
+        for c in library.iter().map(|p| &**p).chain([self]).flat_map(|p| p.callees()) {
+            if let Some(joint) = &c.joint {
+                let list = owners.entry(Arc::as_ptr(joint)).or_default();
+                if !list.contains(&Arc::as_ptr(&c.program)) {
+                    list.push(Arc::as_ptr(&c.program));
                 }
             }
         }
-        let is_joint: HashSet<*const Program> = joints.values().map(Arc::as_ptr).collect();
         let mut taken: HashSet<String> = RESERVED.iter().map(|w| w.to_string()).collect();
         let mut names: HashMap<*const Program, String> = HashMap::new();
-        for p in library.iter().filter(|p| !is_joint.contains(&Arc::as_ptr(p))) {
-            let name = fresh(p.name(), &mut taken);
-            print_one(f, "program", &name, p, &names)?;
-            f.write_char('\n')?;
-            if let Some(j) = joints.get(&Arc::as_ptr(p)) {
-                print_one(f, "joint", &name, j, &names)?;
+        for p in &library {
+            // a joint program comes after the program that it belongs to, and is named by it
+            let belongs_to = owners.get(&Arc::as_ptr(p)).map_or(&[][..], |list| list);
+            for owner in belongs_to.iter().filter_map(|o| names.get(o)) {
+                print_one(f, "joint", owner, p, &names)?;
                 f.write_char('\n')?;
             }
-            names.insert(Arc::as_ptr(p), name);
+            if belongs_to.is_empty() {
+                let name = fresh(p.name(), &mut taken);
+                print_one(f, "program", &name, p, &names)?;
+                f.write_char('\n')?;
+                names.insert(Arc::as_ptr(p), name);
+            }
         }
         let name = fresh(self.name(), &mut taken);
         print_one(f, "program", &name, self, &names)

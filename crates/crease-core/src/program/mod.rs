@@ -12,6 +12,7 @@
 mod display;
 mod verify;
 
+pub use display::RESERVED;
 pub use verify::Fault;
 
 use crate::number::Rational;

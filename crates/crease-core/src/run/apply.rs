@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 type Results<N> = Result<Vec<Vec<N>>, NumberError>;
 
 /// Carries out one equation that runs no sub-program.
-pub(super) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>]) -> Results<N> {
+pub(crate) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>]) -> Results<N> {
     let len = p.shape(e.first).len();
     let unary = |f: &dyn Fn(&N) -> Result<N, NumberError>| -> Results<N> {
         Ok(vec![(0..len).map(|i| f(args[0].get(i))).collect::<Result<_, _>>()?])

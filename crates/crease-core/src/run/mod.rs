@@ -8,7 +8,7 @@
 //! says where and why. [`Arithmetic::Ieee`] lets infinities and NaN through, as the hardware would.
 //! Calls run on an explicit stack of frames, so nesting is limited by memory only.
 
-mod apply;
+pub(crate) mod apply;
 mod kinks;
 mod lanes;
 
@@ -133,6 +133,11 @@ pub struct Arg<'a, N> {
 }
 
 impl<'a, N> Arg<'a, N> {
+    /// A single number.
+    pub(crate) fn single(x: &'a N) -> Self {
+        Arg { data: std::slice::from_ref(x), repeated: false }
+    }
+
     /// Element number `i`.
     pub fn get(&self, i: usize) -> &'a N {
         if self.repeated { &self.data[0] } else { &self.data[i] }
@@ -316,7 +321,11 @@ impl<N: Number> Machine<N> {
     }
 }
 
-fn check_inputs<N: Number>(p: &Program, inputs: &[Tensor<N>], arithmetic: Arithmetic) -> Result<(), RunError> {
+pub(crate) fn check_inputs<N: Number>(
+    p: &Program,
+    inputs: &[Tensor<N>],
+    arithmetic: Arithmetic,
+) -> Result<(), RunError> {
     if inputs.len() != p.inputs().len() {
         return Err(error(RunFault::InputCount { expected: p.inputs().len(), got: inputs.len() }));
     }

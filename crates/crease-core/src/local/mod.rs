@@ -1,0 +1,267 @@
+//! The local model: what a program looks like from one point.
+//!
+//! At a point x, the directional derivative d -> F'(x; d) of a program is itself a positively homogeneous piecewise-linear
+//! program. Smooth operations become linear maps with constant coefficients, decided kinks become one of their branches, and
+//! only ties remain. [`localize`] takes a program and a point and returns that: a [`LocalModel`], a graph of nodes each of
+//! which is a direction, a linear combination of earlier nodes, or the maximum of earlier nodes. Everything in Section 5 of the
+//! paper is a function of it and of nothing else.
+//!
+//! [`LocalModel::normal_form`] eliminates the linear nodes: a list of kinks, each the maximum of two or more linear forms in
+//! the direction and in earlier kinks, and one form for each output. [`LocalModel::program`] is the same model as an ordinary
+//! [`Program`], to be printed, costed and drawn like any other.
+//!
+//! The model is exact when the operations of the program are rational where it is evaluated ([`Exactness::Exact`]). Otherwise
+//! numbers are certain enclosures for as long as ties have to be decided, coefficients are the nearest doubles, and every tie
+//! that could be neither proved nor refuted is listed.
+
+mod localize;
+mod normal;
+
+pub use localize::{LocalError, localize};
+pub use normal::{Form, NormalForm, NormalKink};
+
+use crate::builder::{BuildError, Builder};
+use crate::number::{Mixed, Rational};
+use crate::program::{Atom, Input, Program};
+use crate::run::Site;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+
+/// A node of a [`LocalModel`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    /// The number of the node; the directions come first.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a node of a [`LocalModel`] computes from the direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Node<'m> {
+    /// A coordinate of the direction.
+    Direction(usize),
+    /// A linear combination of earlier nodes.
+    Linear(&'m [Term]),
+    /// The largest of earlier nodes: a kink that is active at the point.
+    Max(&'m [NodeId]),
+}
+
+/// A term of a linear combination.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// The coefficient.
+    pub coefficient: Rational,
+    /// The node.
+    pub node: NodeId,
+}
+
+/// A kink that is active at the point: a tie that can matter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActiveKink {
+    /// Its node, a [`Node::Max`].
+    pub node: NodeId,
+    /// The operation that has the kink.
+    pub operation: &'static str,
+    /// The equation of the program, and its place in the source.
+    pub site: Site,
+}
+
+/// A kink that is decided at the point, and how far it is from switching.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Margin {
+    /// The operation that has the kink.
+    pub operation: &'static str,
+    /// The number of the equation in the program.
+    pub equation: usize,
+    /// The distance of its argument from zero, or of the winner from the next.
+    pub margin: f64,
+}
+
+/// How far the numbers in a model can be trusted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Exactness {
+    /// All of it is exact.
+    Exact,
+    /// Coefficients are doubles; these ties could be neither proved nor refuted and were taken as the doubles say.
+    Approximate {
+        /// The equations of those ties.
+        undecided: Vec<Site>,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stored {
+    Linear { start: u32, end: u32 },
+    Max { start: u32, end: u32 },
+}
+
+/// The directional derivative of a program at a point, as a piecewise-linear graph. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct LocalModel {
+    inputs: Vec<Input>,
+    directions: usize,
+    nodes: Vec<Stored>,
+    terms: Vec<Term>,
+    members: Vec<NodeId>,
+    outputs: Vec<NodeId>,
+    output_shapes: Vec<Shape>,
+    values: Vec<Tensor<Mixed>>,
+    kinks: Vec<ActiveKink>,
+    margins: Vec<Margin>,
+    exactness: Exactness,
+}
+
+impl LocalModel {
+    /// The inputs of the program; their elements, one after the other, are the coordinates of directions.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The number of coordinates of a direction: the paper's p.
+    pub fn dimension(&self) -> usize {
+        self.directions
+    }
+
+    /// The number of nodes, directions included.
+    pub fn len(&self) -> usize {
+        self.directions + self.nodes.len()
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What a node computes.
+    pub fn node(&self, id: NodeId) -> Node<'_> {
+        match id.index().checked_sub(self.directions) {
+            None => Node::Direction(id.index()),
+            Some(i) => match self.nodes[i] {
+                Stored::Linear { start, end } => Node::Linear(&self.terms[start as usize..end as usize]),
+                Stored::Max { start, end } => Node::Max(&self.members[start as usize..end as usize]),
+            },
+        }
+    }
+
+    /// All nodes in order.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = Node<'_>> + DoubleEndedIterator {
+        (0..self.len()).map(|i| self.node(NodeId(i as u32)))
+    }
+
+    /// The nodes of the outputs, element by element.
+    pub fn outputs(&self) -> &[NodeId] {
+        &self.outputs
+    }
+
+    /// The shapes of the outputs of the program.
+    pub fn output_shapes(&self) -> &[Shape] {
+        &self.output_shapes
+    }
+
+    /// The values of the outputs at the point.
+    pub fn values(&self) -> &[Tensor<Mixed>] {
+        &self.values
+    }
+
+    /// The kinks that are active, in order.
+    pub fn kinks(&self) -> &[ActiveKink] {
+        &self.kinks
+    }
+
+    /// The kinks that are decided, with their distances from switching.
+    pub fn margins(&self) -> &[Margin] {
+        &self.margins
+    }
+
+    /// How far the numbers can be trusted.
+    pub fn exactness(&self) -> &Exactness {
+        &self.exactness
+    }
+
+    /// Whether everything in the model is exact.
+    pub fn is_exact(&self) -> bool {
+        self.exactness == Exactness::Exact
+    }
+
+    /// The model as an ordinary program: from the direction to the directional derivative.
+    ///
+    /// ```
+    /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+    /// let p = trace(1, |x| abs(x[0]) + 2.0 * x[0]).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// assert_eq!(model.program().unwrap().to_string(), "program local(d_x0) {
+    ///   let v1 = -d_x0
+    ///   let v2 = max(v1, d_x0)
+    ///   let v3 = 2 * d_x0
+    ///   let v4 = v2 + v3
+    ///   return v4
+    /// }
+    /// ");
+    /// ```
+    pub fn program(&self) -> Result<Program, BuildError> {
+        let mut b = Builder::new("local");
+        let mut atoms: Vec<Atom> = Vec::with_capacity(self.len());
+        let mut tensors = Vec::new();
+        for i in &self.inputs {
+            tensors.push((b.input(format!("d_{}", i.name), i.shape.clone())?, i.shape.clone()));
+        }
+        for (x, shape) in tensors {
+            if shape.is_scalar() {
+                atoms.push(x);
+                continue;
+            }
+            let flat = b.flatten(x)?;
+            for k in 0..shape.len() {
+                atoms.push(b.at(flat, &[k])?);
+            }
+        }
+        for node in self.nodes().skip(self.directions) {
+            let atom = match node {
+                Node::Direction(i) => atoms[i],
+                Node::Max(members) => {
+                    let members: Vec<Atom> = members.iter().map(|m| atoms[m.index()]).collect();
+                    b.max(&members)?
+                }
+                Node::Linear(terms) => {
+                    let mut sum: Option<Atom> = None;
+                    for t in terms {
+                        let x = atoms[t.node.index()];
+                        let (size, negative) = (t.coefficient.abs(), t.coefficient.is_negative());
+                        let scaled = if size.is_one() {
+                            x
+                        } else {
+                            let c = b.constant(size);
+                            b.mul(c, x)?
+                        };
+                        sum = Some(match (sum, negative) {
+                            (None, false) => scaled,
+                            (None, true) => b.neg(scaled)?,
+                            (Some(s), false) => b.add(s, scaled)?,
+                            (Some(s), true) => b.sub(s, scaled)?,
+                        });
+                    }
+                    match sum {
+                        Some(s) => s,
+                        None => b.constant(Rational::ZERO),
+                    }
+                }
+            };
+            atoms.push(atom);
+        }
+        let mut outputs = Vec::new();
+        let mut elements = self.outputs.iter().map(|o| atoms[o.index()]);
+        for shape in &self.output_shapes {
+            let parts: Vec<Atom> = elements.by_ref().take(shape.len()).collect();
+            if shape.is_scalar() {
+                outputs.extend(parts);
+                continue;
+            }
+            let joined = b.concat(&parts, 0)?;
+            outputs.push(b.reshape(joined, shape)?);
+        }
+        b.finish(&outputs)
+    }
+}

@@ -1,0 +1,190 @@
+//! The normal form: kinks as maxima of linear forms.
+
+use super::{LocalModel, Node, NodeId};
+use crate::number::Rational;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+/// A linear form in the coordinates of the direction and in kinks, sparse.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Form {
+    /// Coefficients of coordinates of the direction, by number, none zero.
+    pub directions: Vec<(usize, Rational)>,
+    /// Coefficients of kinks, by number in [`NormalForm::kinks`], none zero.
+    pub kinks: Vec<(usize, Rational)>,
+}
+
+impl Form {
+    /// Whether all coefficients are zero.
+    pub fn is_zero(&self) -> bool {
+        self.directions.is_empty() && self.kinks.is_empty()
+    }
+
+    /// `self + factor * other`.
+    pub fn plus(&self, factor: &Rational, other: &Form) -> Form {
+        Form {
+            directions: merge(&self.directions, factor, &other.directions),
+            kinks: merge(&self.kinks, factor, &other.kinks),
+        }
+    }
+
+    /// The factor λ with `self = λ other`, if there is one.
+    pub fn ratio(&self, other: &Form) -> Option<Rational> {
+        let lead = |f: &Form| f.directions.first().or(f.kinks.first()).map(|t| t.1.clone());
+        let Some(denominator) = lead(other) else {
+            return if self.is_zero() { Some(Rational::ZERO) } else { None };
+        };
+        let factor = lead(self).map_or(Some(Rational::ZERO), |n| n.checked_div(&denominator))?;
+        (self.plus(&-&factor, other).is_zero()).then_some(factor)
+    }
+}
+
+fn merge(a: &[(usize, Rational)], factor: &Rational, b: &[(usize, Rational)]) -> Vec<(usize, Rational)> {
+    let mut sum: BTreeMap<usize, Rational> = a.iter().cloned().collect();
+    for (i, c) in b {
+        let entry = sum.entry(*i).or_insert(Rational::ZERO);
+        entry.add_mul(factor, c);
+    }
+    sum.into_iter().filter(|(_, c)| !c.is_zero()).collect()
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let directions = self.directions.iter().map(|(i, c)| (c, format!("d{i}")));
+        let kinks = self.kinks.iter().map(|(i, c)| (c, format!("k{i}")));
+        let mut first = true;
+        for (c, name) in directions.chain(kinks) {
+            let sign = match (first, c.is_negative()) {
+                (true, false) => "",
+                (true, true) => "-",
+                (false, false) => " + ",
+                (false, true) => " - ",
+            };
+            let size = c.abs();
+            if size.is_one() {
+                write!(f, "{sign}{name}")?
+            } else {
+                write!(f, "{sign}{size} {name}")?
+            }
+            first = false;
+        }
+        if first { f.write_str("0") } else { Ok(()) }
+    }
+}
+
+/// A kink in normal form: the maximum of two or more different linear forms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NormalKink {
+    /// The forms.
+    pub forms: Vec<Form>,
+    /// The kink in [`LocalModel::kinks`] from which it came.
+    pub origin: usize,
+}
+
+/// A local model without linear nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NormalForm {
+    /// The number of coordinates of a direction.
+    pub dimension: usize,
+    /// The kinks in order; each only uses earlier ones.
+    pub kinks: Vec<NormalKink>,
+    /// One form for each scalar output.
+    pub outputs: Vec<Form>,
+}
+
+impl LocalModel {
+    /// Eliminates the linear nodes. Kinks whose forms are all equal are no kinks, and those that no output depends on are
+    /// dropped.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+    /// // max(x + y, y + x) has no kink at all
+    /// let p = trace(2, |x| crease_core::max(&[x[0] + x[1], x[1] + x[0]]) + relu(x[0])).unwrap();
+    /// let zero = Tensor::scalar(Rational::ZERO);
+    /// let normal = localize(&p, &[zero.clone(), zero]).unwrap().normal_form();
+    /// assert_eq!(normal.kinks.len(), 1);
+    /// assert_eq!(normal.outputs[0].to_string(), "d0 + d1 + k0");
+    /// ```
+    pub fn normal_form(&self) -> NormalForm {
+        let mut eliminated: HashMap<NodeId, Form> = HashMap::new();
+        let mut kinks: Vec<NormalKink> = Vec::new();
+        for (origin, kink) in self.kinks.iter().enumerate() {
+            let Node::Max(members) = self.node(kink.node) else { continue };
+            let mut forms: Vec<Form> = Vec::new();
+            for &m in members {
+                let form = self.form(m, &eliminated);
+                if !forms.contains(&form) {
+                    forms.push(form);
+                }
+            }
+            let form = if forms.len() == 1 {
+                forms.swap_remove(0)
+            } else {
+                kinks.push(NormalKink { forms, origin });
+                Form { directions: Vec::new(), kinks: vec![(kinks.len() - 1, Rational::ONE)] }
+            };
+            eliminated.insert(kink.node, form);
+        }
+        let outputs = self.outputs.iter().map(|&o| self.form(o, &eliminated)).collect();
+        let mut normal = NormalForm { dimension: self.directions, kinks, outputs };
+        normal.drop_unused();
+        normal
+    }
+
+    /// The form of a node, in the direction and in those nodes whose forms are given; every kink below it must be.
+    pub(super) fn form(&self, node: NodeId, known: &HashMap<NodeId, Form>) -> Form {
+        // adjoints from the node down; nodes are numbered so that arguments come first
+        let mut adjoints: BTreeMap<NodeId, Rational> = BTreeMap::from([(node, Rational::ONE)]);
+        let mut out = Form::default();
+        while let Some((id, weight)) = adjoints.pop_last() {
+            if weight.is_zero() {
+                continue;
+            }
+            if let Some(form) = known.get(&id) {
+                out = out.plus(&weight, form);
+                continue;
+            }
+            match self.node(id) {
+                Node::Direction(i) => out.directions.push((i, weight)),
+                Node::Linear(terms) => {
+                    for t in terms {
+                        adjoints.entry(t.node).or_insert(Rational::ZERO).add_mul(&weight, &t.coefficient);
+                    }
+                }
+                Node::Max(_) => out.kinks.push((id.index(), weight)),
+            }
+        }
+        out.directions = merge(&out.directions, &Rational::ZERO, &[]);
+        out.kinks = merge(&out.kinks, &Rational::ZERO, &[]);
+        out
+    }
+}
+
+impl NormalForm {
+    fn drop_unused(&mut self) {
+        let mut used = vec![false; self.kinks.len()];
+        for form in &self.outputs {
+            form.kinks.iter().for_each(|(k, _)| used[*k] = true);
+        }
+        for k in (0..self.kinks.len()).rev() {
+            if used[k] {
+                let below: Vec<usize> = self.kinks[k].forms.iter().flat_map(|f| f.kinks.iter().map(|t| t.0)).collect();
+                below.into_iter().for_each(|b| used[b] = true);
+            }
+        }
+        let mut number = vec![0; used.len()];
+        let mut next = 0;
+        for (k, n) in number.iter_mut().enumerate() {
+            *n = next;
+            next += usize::from(used[k]);
+        }
+        let renumber = |f: &mut Form| f.kinks.iter_mut().for_each(|t| t.0 = number[t.0]);
+        let mut k = 0;
+        self.kinks.retain(|_| {
+            k += 1;
+            used[k - 1]
+        });
+        self.kinks.iter_mut().flat_map(|k| &mut k.forms).for_each(renumber);
+        self.outputs.iter_mut().for_each(renumber);
+    }
+}

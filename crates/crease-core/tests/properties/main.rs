@@ -1,0 +1,18 @@
+//! Properties of crease-core, on thousands of random programs and on the named cases of the corpus.
+//!
+//! One file for each property. Programs are drawn from seeds, smallest first, so that the first failure is a small one;
+//! a failure prints the program, the point and what was found there.
+
+mod bounds;
+mod differences;
+mod expansion;
+mod invariants;
+mod kinks;
+mod modes;
+mod nesting;
+mod numbers;
+mod paper;
+mod printing;
+mod rewriting;
+mod rules;
+mod support;

@@ -1,0 +1,340 @@
+//! The functions of the language: one table of names, and what each does with its arguments.
+//!
+//! A call by name is the raw operation: nothing is folded, so that `add(1, 2)` is an equation. Scalars are spread over
+//! tensors as the infix signs do. Functions on groups of numbers are in [`lanes`], those that move numbers about in
+//! [`structure`].
+
+mod args;
+mod lanes;
+mod structure;
+
+pub(crate) use args::Args;
+
+use super::error::TextError;
+use super::machine::Target;
+use super::operand::{Kind, Operand};
+use super::parser::Parser;
+use crease_core::op::{Choice, Ties};
+use crease_core::{Atom, Kink, Lane, Op, Place, Rational};
+
+/// A function of the language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Function {
+    Abs,
+    Add,
+    Assemble,
+    Broadcast,
+    Concat,
+    Constant,
+    Conv2d,
+    Cos,
+    Div,
+    Dot,
+    Elu,
+    Exp,
+    Gather,
+    Inv,
+    LeakyRelu,
+    Log,
+    LogSumExp,
+    MatMul,
+    Max,
+    MaxLinear,
+    MaxPool,
+    Mean,
+    Median,
+    Min,
+    Mul,
+    Neg,
+    Norm1,
+    NormInf,
+    OrderStatistic,
+    Permute,
+    Power,
+    Put,
+    Relu,
+    Reshape,
+    Sigmoid,
+    Sin,
+    Slice,
+    Sort,
+    Sqrt,
+    Sub,
+    Sum,
+    Tanh,
+    TimesRelu,
+    Transpose,
+    Unpermute,
+    View,
+    Zeros,
+}
+
+use Function::*;
+
+/// Every function: its name, itself, and how it is written. In the order of the names.
+const TABLE: &[(&str, Function, &str)] = &[
+    ("abs", Abs, "abs(x)"),
+    ("add", Add, "add(a, b)"),
+    ("assemble", Assemble, "assemble([shape], put(x, from=0, sizes=[3], strides=[1]), ...)"),
+    ("broadcast", Broadcast, "broadcast(x, [shape])"),
+    ("concat", Concat, "concat(a, b, ..., axis=0)"),
+    ("constant", Constant, "constant(2)"),
+    ("conv2d", Conv2d, "conv2d(x, kernel, stride=1, padding=0)"),
+    ("cos", Cos, "cos(x)"),
+    ("div", Div, "div(a, b)"),
+    ("dot", Dot, "dot(a, b)"),
+    ("elu", Elu, "elu(x, scale=1)"),
+    ("exp", Exp, "exp(x)"),
+    ("gather", Gather, "gather(x, [0, 2], axis=0)"),
+    ("inv", Inv, "inv(x)"),
+    ("leaky_relu", LeakyRelu, "leaky_relu(x, slope=0.01)"),
+    ("log", Log, "log(x)"),
+    ("logsumexp", LogSumExp, "logsumexp(a, b, ...), logsumexp(x) or logsumexp(x, axis=0)"),
+    ("matmul", MatMul, "matmul(a, b, transpose=first), or second, or both"),
+    ("max", Max, "max(a, b, ...), max(x) or max(x, axis=0)"),
+    ("max_linear", MaxLinear, "max_linear(A, x)"),
+    ("maxpool", MaxPool, "maxpool(x, 2, stride=2, padding=0)"),
+    ("mean", Mean, "mean(x) or mean(x, axis=0)"),
+    ("median", Median, "median(a, b, ...), median(x) or median(x, axis=0)"),
+    ("min", Min, "min(a, b, ...), min(x) or min(x, axis=0)"),
+    ("mul", Mul, "mul(a, b)"),
+    ("neg", Neg, "neg(x)"),
+    ("norm1", Norm1, "norm1(a, b, ...), norm1(x) or norm1(x, axis=0)"),
+    ("norminf", NormInf, "norminf(a, b, ...), norminf(x) or norminf(x, axis=0)"),
+    ("order_statistic", OrderStatistic, "order_statistic(a, b, ..., k=1) or order_statistic(x, k=1, axis=0)"),
+    ("permute", Permute, "permute(x, positions, axis=-1) or permute(a, b, i, j)"),
+    ("power", Power, "power(x, 2)"),
+    ("put", Put, "put(x, from=0, sizes=[3], strides=[1]) inside assemble"),
+    ("relu", Relu, "relu(x)"),
+    ("reshape", Reshape, "reshape(x, [shape])"),
+    ("sigmoid", Sigmoid, "sigmoid(x)"),
+    ("sin", Sin, "sin(x)"),
+    ("slice", Slice, "x[0:2, :, ::2]"),
+    ("sort", Sort, "sort(a, b, ...) or sort(x, axis=-1)"),
+    ("sqrt", Sqrt, "sqrt(x)"),
+    ("sub", Sub, "sub(a, b)"),
+    ("sum", Sum, "sum(x) or sum(x, axis=0)"),
+    ("tanh", Tanh, "tanh(x)"),
+    ("times_relu", TimesRelu, "times_relu(a, b)"),
+    ("transpose", Transpose, "transpose(x) or transpose(x, [1, 0])"),
+    ("unpermute", Unpermute, "unpermute(x, positions, axis=-1) or unpermute(a, b, i, j)"),
+    ("view", View, "view(x, [shape], from=0, sizes=[3], strides=[1])"),
+    ("zeros", Zeros, "zeros([shape])"),
+];
+
+/// The function of that name.
+pub(crate) fn lookup(name: &str) -> Option<Function> {
+    TABLE.binary_search_by(|row| row.0.cmp(name)).ok().map(|i| TABLE[i].1)
+}
+
+/// The names of all functions.
+pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
+    TABLE.iter().map(|row| row.0)
+}
+
+/// The name of a function.
+pub(crate) fn name(function: Function) -> &'static str {
+    TABLE[function as usize].0
+}
+
+/// How a function is written.
+pub(crate) fn usage(function: Function) -> &'static str {
+    TABLE[function as usize].2
+}
+
+/// Whether a function has a joint form, with a tick.
+pub(crate) fn has_joint(function: Function) -> bool {
+    matches!(
+        function,
+        Relu | Abs
+            | LeakyRelu
+            | Elu
+            | TimesRelu
+            | Max
+            | Min
+            | OrderStatistic
+            | Median
+            | Sort
+            | Norm1
+            | NormInf
+            | MaxLinear
+            | LogSumExp
+    )
+}
+
+impl<'s> Parser<'s> {
+    /// Applies what is called to the operands from `base` on.
+    pub fn call(&mut self, target: Target, base: usize, place: Place) -> Result<Kind, TextError> {
+        let operands: Vec<Operand> = self.operands.drain(base..).collect();
+        match target {
+            Target::Function(function, tick) => {
+                let args = self.arguments(function, operands, place)?;
+                self.apply(function, tick, args)
+            }
+            Target::Program(number) => self.call_program(number, operands, place),
+        }
+    }
+
+    fn call_program(&mut self, number: usize, operands: Vec<Operand>, place: Place) -> Result<Kind, TextError> {
+        if let Some(key) = operands.iter().find(|o| matches!(o.kind, Kind::Key)) {
+            let message = format!("a program has no settings, but `{}` is given by name", self.text_of(key));
+            return Err(TextError::new(message, key.place()).help("give its arguments in order"));
+        }
+        let atoms = operands.into_iter().map(|o| self.atom(o)).collect::<Result<Vec<_>, _>>()?;
+        let program = self.library.programs[number].clone();
+        let joint = self.library.joints[number].clone();
+        let results = self.build(place, |b| {
+            let id = b.callee(program, joint)?;
+            b.push(Op::Call(id), &atoms)
+        })?;
+        Ok(self.kind_of_all(results))
+    }
+
+    fn apply(&mut self, function: Function, tick: bool, mut args: Args<'s>) -> Result<Kind, TextError> {
+        match function {
+            Neg => self.plain(Op::Neg, args, 1),
+            Inv => self.plain(Op::Inv, args, 1),
+            Exp => self.plain(Op::Exp, args, 1),
+            Log => self.plain(Op::Log, args, 1),
+            Sqrt => self.plain(Op::Sqrt, args, 1),
+            Sin => self.plain(Op::Sin, args, 1),
+            Cos => self.plain(Op::Cos, args, 1),
+            Tanh => self.plain(Op::Tanh, args, 1),
+            Sigmoid => self.plain(Op::Sigmoid, args, 1),
+            Add => self.plain(Op::Add, args, 2),
+            Sub => self.plain(Op::Sub, args, 2),
+            Mul => self.plain(Op::Mul, args, 2),
+            Div => self.plain(Op::Div, args, 2),
+            Power => {
+                args.arity(2, 2)?;
+                let exponent = args.pop();
+                let k = exponent.integer("the exponent of `power`")?;
+                let k = i32::try_from(k)
+                    .map_err(|_| TextError::new("the exponent of `power` does not fit 32 bits", exponent.place()))?;
+                self.plain(Op::Power(k), args, 1)
+            }
+            Relu => self.one_kink(Kink::Relu, tick, args, 1),
+            Abs => self.one_kink(Kink::Abs, tick, args, 1),
+            TimesRelu => self.one_kink(Kink::TimesRelu, tick, args, 2),
+            LeakyRelu => {
+                let slope = args.parameter("slope", "the slope")?;
+                let slope = slope.ok_or_else(|| args.fault("`leaky_relu` needs its slope".into()))?;
+                self.one_kink(Kink::LeakyRelu(slope), tick, args, 1)
+            }
+            Elu => {
+                let scale = args.parameter("scale", "the scale")?.unwrap_or(Rational::ONE);
+                self.one_kink(Kink::Elu(scale), tick, args, 1)
+            }
+            Max | Min | OrderStatistic | Median | Sort | Norm1 | NormInf | LogSumExp => self.lane(function, tick, args),
+            MaxLinear => self.max_linear(tick, args),
+            Permute => self.permute(false, args),
+            Unpermute => self.permute(true, args),
+            Slice => Err(args.fault("there is no function `slice`; ranges stand in brackets".into())),
+            Assemble | Broadcast | Concat | Constant | Conv2d | Dot | Gather | MatMul | MaxPool | Mean | Put
+            | Reshape | Sum | Transpose | View | Zeros => self.structural(function, args),
+        }
+    }
+
+    /// An operation of so many arguments and no settings.
+    fn plain(&mut self, op: Op, args: Args<'s>, arity: usize) -> Result<Kind, TextError> {
+        args.no_more_settings(self)?;
+        args.arity(arity, arity)?;
+        let place = args.place;
+        let atoms = self.values(args)?;
+        Ok(Kind::Value(self.elementwise(op, &atoms, place)?))
+    }
+
+    /// A kink that is applied element by element, or the same with its derivative.
+    fn one_kink(&mut self, kink: Kink, tick: bool, mut args: Args<'s>, arity: usize) -> Result<Kind, TextError> {
+        if !tick {
+            return self.plain(Op::Kink(kink), args, arity);
+        }
+        let choice = self.choice(&mut args)?;
+        args.no_more_settings(self)?;
+        args.arity(arity, arity)?;
+        let place = args.place;
+        let atoms = self.values(args)?;
+        let results = self.equation(Op::Joint(kink, choice), &atoms, place)?;
+        Ok(self.kind_of_all(results))
+    }
+
+    /// The settings of a joint operation.
+    fn choice(&mut self, args: &mut Args<'s>) -> Result<Choice, TextError> {
+        let at_kink = match args.key("at") {
+            Some(at) => at.number("the derivative at the kink")?,
+            None => Rational::ZERO,
+        };
+        let ties = match args.key("ties") {
+            Some(word) => Ties::from_name(self.text_of(&word))
+                .ok_or_else(|| TextError::new("ties are `first`, `last`, `average` or `every`", word.place()))?,
+            None => Ties::First,
+        };
+        Ok(Choice { at_kink, ties })
+    }
+
+    /// The positional arguments as values.
+    fn values(&mut self, args: Args<'s>) -> Result<Vec<Atom>, TextError> {
+        args.positional.into_iter().map(|o| self.atom(o)).collect()
+    }
+
+    fn max_linear(&mut self, tick: bool, mut args: Args<'s>) -> Result<Kind, TextError> {
+        let rows = args.key("rows").map(|r| r.count("the number of rows")).transpose()?;
+        let choice = if tick { Some(self.choice(&mut args)?) } else { None };
+        args.no_more_settings(self)?;
+        if rows.is_none() {
+            args.arity(2, 2)?;
+        }
+        let place = args.place;
+        let atoms = self.values(args)?;
+        let kink = match rows {
+            Some(rows) => Kink::MaxLinear { lane: Lane::Args, rows },
+            None => {
+                // anything but a matrix is refused by the operation itself, which names the shapes
+                let rows = self.builder.shape(atoms[0]).dims().first().copied().unwrap_or(0);
+                Kink::MaxLinear { lane: Lane::Axis, rows }
+            }
+        };
+        let op = match choice {
+            Some(choice) => Op::Joint(kink, choice),
+            None => Op::Kink(kink),
+        };
+        let results = self.build(place, |b| b.push(op, &atoms))?;
+        Ok(self.kind_of_all(results))
+    }
+
+    fn permute(&mut self, inverse: bool, mut args: Args<'s>) -> Result<Kind, TextError> {
+        let axis = args.key("axis");
+        args.no_more_settings(self)?;
+        let place = args.place;
+        let atoms = self.values(args)?;
+        let lane = match axis {
+            None => Lane::Args,
+            Some(axis) => {
+                let last = atoms.first().map_or(0, |&a| self.builder.shape(a).rank()) as i64 - 1;
+                if !matches!(axis.integer("the axis")?, -1) && axis.integer("the axis")? != last {
+                    return Err(
+                        TextError::new("a permutation is along the last axis", axis.place()).help("write axis=-1")
+                    );
+                }
+                Lane::Axis
+            }
+        };
+        let results = self.equation(Op::Permute { lane, inverse }, &atoms, place)?;
+        Ok(self.kind_of_all(results))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_complete() {
+        assert!(TABLE.windows(2).all(|w| w[0].0 < w[1].0));
+        for (i, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.1 as usize, i, "{} is not at its place", row.0);
+            assert_eq!(lookup(row.0), Some(row.1));
+        }
+        assert_eq!(lookup("softmax"), None);
+    }
+}

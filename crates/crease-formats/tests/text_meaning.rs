@@ -1,0 +1,139 @@
+//! What is written is what is computed: expressions run exactly at a point.
+
+use crease_core::{Program, Rational, Tensor, run};
+use crease_formats::{Point, parse, parse_expression, parse_point};
+
+fn run_at(p: &Program, point: &Point) -> String {
+    let inputs: Vec<Tensor<Rational>> =
+        point.bind(p).unwrap().into_iter().map(|(shape, data)| Tensor::new(shape, data).unwrap()).collect();
+    let show = |t: &Tensor<Rational>| {
+        let numbers = t.data().iter().map(|r| r.to_string()).collect::<Vec<_>>().join(" ");
+        if t.shape().is_scalar() { numbers } else { format!("{}{numbers}", t.shape()) }
+    };
+    run(p, &inputs).unwrap().iter().map(show).collect::<Vec<_>>().join(" | ")
+}
+
+fn at(expression: &str, point: &str) -> String {
+    let point = parse_point(point).unwrap();
+    let p = parse_expression(expression, &|name| point.shape_of(name).cloned())
+        .unwrap_or_else(|e| panic!("{}", e.render(expression, "test")));
+    run_at(&p, &point)
+}
+
+#[test]
+fn arithmetic() {
+    for (expression, value) in [
+        ("x + 2 * 3 ^ 2", "20"),
+        ("-x ^ 2", "-4"),
+        ("2 ^ -1 * x", "1"),
+        ("x - 1 - 1", "0"),
+        ("x / 4 / 2", "0.25"),
+        ("1/3 + x * 0.1", "8/15"),
+        ("x > 1 and not x > 2", "1"),
+        ("x < 1 or x == 2", "1"),
+        ("x != 2", "0"),
+        ("relu(-x), abs(-x), leaky_relu(-x, 1/4), times_relu(3, x)", "0 | 2 | -0.5 | 6"),
+        ("max(x, 1, 3), min(x, 1), median(x, 1, 7), order_statistic(x, 1, 7, k=2)", "3 | 1 | 2 | 7"),
+        ("sort(3, x, 1)", "1 | 2 | 3"),
+        ("norm1(x, -3), norminf(x, -3)", "5 | 3"),
+        ("relu'(x - 2, at=1/2), abs'(x - 2, at=-1)", "0 | 0.5 | 0 | -1"),
+        ("max'(x, 2, 1, ties=last)", "2 | 0 | 1 | 0"),
+        ("max_linear(1, 0, 0, 3, x, 1, rows=2)", "3"),
+        ("select { x > 3 => 1, x > 1 => x * 10, else => 0 }", "20"),
+        ("let y = x; let x = y * y; x + y", "6"),
+    ] {
+        assert_eq!(at(expression, "x=2"), value, "{expression}");
+    }
+}
+
+#[test]
+fn tensors() {
+    let point = "v=[3,1,2],M=[[1,2,3],[6,5,4]],T=[[[1,2],[3,4]],[[8,7],[6,5]]],s=10";
+    for (expression, value) in [
+        ("v + s", "[3]13 11 12"),
+        ("v * [1, 2, s]", "[3]3 2 20"),
+        ("M @ v", "[2]11 31"),
+        ("v @ transpose(M), dot(v, v)", "[2]11 31 | 14"),
+        ("matmul(M, M, transpose=second)", "[2, 2]14 28 28 77"),
+        ("v[0], v[-1], M[1], M[0, -1], M[:, 0]", "3 | 2 | [3]6 5 4 | 3 | [2]1 6"),
+        (
+            "v[::-1], v[::2], v[1:], v[:-1], M[:, 1:3], M[::-1, 0]",
+            "[3]2 1 3 | [2]3 2 | [2]1 2 | [2]3 1 | [2, 2]2 3 5 4 | [2]6 1",
+        ),
+        ("T[1, :, 0]", "[2]8 6"),
+        ("max(v), max(M, axis=0), max(M, axis=1), min(T, axis=[0, 2])", "3 | [3]6 5 4 | [2]3 6 | [2]1 3"),
+        ("max(T, axis=[1, 2]), max(T)", "[2]4 8 | 8"),
+        ("sum(M), sum(M, axis=0), sum(T, axis=[0, 2]), mean(M, axis=1)", "21 | [3]7 7 7 | [2]18 18 | [2]2 5"),
+        ("median(v), median(M, axis=-1), sort(v), sort(M, axis=1)", "2 | [2]2 5 | [3]1 2 3 | [2, 3]1 2 3 4 5 6"),
+        ("sort(-M, axis=0)", "[2, 3]-6 -5 -4 -1 -2 -3"),
+        ("norm1(-M), norminf(M, axis=0)", "21 | [3]6 5 4"),
+        ("max_linear(M, v)", "31"),
+        ("max'(M, axis=0)", "[3]6 5 4 | [2, 3]0 0 0 1 1 1"),
+        ("max'(T, axis=[0, 1])", "[2]8 7 | [2, 2, 2]0 0 0 0 1 1 0 0"),
+        ("max'(M)", "6 | [2, 3]0 0 0 1 0 0"),
+        ("sort'(v)", "[3]1 2 3 | [3]1 2 0"),
+        ("let a, p = sort'(v); permute(v, p, axis=-1), unpermute(a, p, axis=-1)", "[3]1 2 3 | [3]3 1 2"),
+        ("concat(v, s), concat(M, M, axis=1)", "[4]3 1 2 10 | [2, 6]1 2 3 1 2 3 6 5 4 6 5 4"),
+        ("gather(v, [2, 0, 0]), gather(M, [1], axis=1)", "[3]2 3 3 | [2, 1]2 5"),
+        ("reshape(M, [3, 2])[1], broadcast(v, [2, 3])[1, 2], transpose(M)[0]", "[2]3 6 | 2 | [2]1 6"),
+        ("transpose(T, [2, 0, 1])[1]", "[2, 2]2 4 7 5"),
+        ("[[s, 1], [2, s]], [v, v + 1], [0.1, 1/3]", "[2, 2]10 1 2 10 | [2, 3]3 1 2 4 2 3 | [2]0.1 1/3"),
+        ("zeros([2]), view(v, [2], from=2, sizes=[2], strides=[-2])", "[2]0 0 | [2]2 3"),
+        ("assemble([2], put(v, table=[0, 1, 0]), put(s, from=1, sizes=[], strides=[]))", "[2]5 11"),
+        ("maxpool(M, [1, 2], stride=1), maxpool(M, 2, padding=1)", "[2, 2]2 3 6 5 | [2, 2]1 3 6 5"),
+        ("conv2d(reshape(M, [1, 2, 3]), [[[[1, 10], [100, 1000]]]])", "[1, 1, 2]5621 4532"),
+        ("conv2d(reshape(M, [1, 2, 3]), [[[[1]]]], stride=[1, 2], padding=[1, 0])", "[1, 4, 2]0 0 1 3 6 4 0 0"),
+        ("select { sum(v) > 0 => v * s, else => v }", "[3]30 10 20"),
+        ("M > 3", "[2, 3]0 0 0 1 1 1"),
+    ] {
+        let names: Vec<&str> = ["v", "M", "T", "s"].into_iter().filter(|n| uses(expression, n)).collect();
+        let all = parse_point(point).unwrap();
+        let given: Vec<String> = all
+            .iter()
+            .filter(|(n, _, _)| names.contains(n))
+            .map(|(n, shape, values)| {
+                let flat: Vec<String> = values.iter().map(|r| r.to_string()).collect();
+                format!("{n}={}", nested(shape.dims(), &flat))
+            })
+            .collect();
+        assert_eq!(at(expression, &given.join(",")), value, "{expression}");
+    }
+}
+
+/// Whether a name occurs as a word.
+fn uses(expression: &str, name: &str) -> bool {
+    expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|w| w == name)
+}
+
+fn nested(dims: &[usize], flat: &[String]) -> String {
+    match dims {
+        [] => flat[0].clone(),
+        [_] => format!("[{}]", flat.join(",")),
+        [n, rest @ ..] => {
+            let parts: Vec<String> = flat.chunks(flat.len() / n).map(|part| nested(rest, part)).collect();
+            format!("[{}]", parts.join(","))
+        }
+    }
+}
+
+/// The example on the first page of the language.
+#[test]
+fn the_example_runs() {
+    let source = "
+        # the l1 loss of a small network, and a kink with a derivative of its own
+        program hinge(t) = max(0, 1 - t)
+        joint hinge(t) {
+          let low = t < 1
+          return max(0, 1 - t), -low
+        }
+        program loss(W[3, 2], b[3], x[2], y) {
+          let h = relu(W @ x + b)
+          let least, middle, most = sort(h[0], h[1], h[2])
+          return hinge(y * sum(h)), select { most > 1 => most, else => 2/3 * middle }
+        }";
+    let module = parse(source).unwrap();
+    let point = parse_point("W=[[1,0],[0,1],[1,1]],b=[0,0,-1],x=[1/2,1/4],y=1").unwrap();
+    assert_eq!(run_at(module.main(), &point), "0.25 | 1/6");
+    let joint = module.joint_of("hinge").unwrap();
+    assert_eq!(run_at(joint, &parse_point("t=1/2").unwrap()), "0.5 | -1");
+}
