@@ -146,6 +146,12 @@ impl LocalModel {
         }
     }
 
+    /// The node of that number. Panics if there is none.
+    pub fn node_id(&self, i: usize) -> NodeId {
+        assert!(i < self.len(), "there is no node {i}");
+        NodeId(i as u32)
+    }
+
     /// All nodes in order.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = Node<'_>> + DoubleEndedIterator {
         (0..self.len()).map(|i| self.node(NodeId(i as u32)))

@@ -77,6 +77,8 @@ impl fmt::Display for Form {
 pub struct NormalKink {
     /// The forms.
     pub forms: Vec<Form>,
+    /// For each form, a member of the model's maximum that has it.
+    pub members: Vec<usize>,
     /// The kink in [`LocalModel::kinks`] from which it came.
     pub origin: usize,
 }
@@ -111,16 +113,18 @@ impl LocalModel {
         for (origin, kink) in self.kinks.iter().enumerate() {
             let Node::Max(members) = self.node(kink.node) else { continue };
             let mut forms: Vec<Form> = Vec::new();
-            for &m in members {
+            let mut kept: Vec<usize> = Vec::new();
+            for (i, &m) in members.iter().enumerate() {
                 let form = self.form(m, &eliminated);
                 if !forms.contains(&form) {
                     forms.push(form);
+                    kept.push(i);
                 }
             }
             let form = if forms.len() == 1 {
                 forms.swap_remove(0)
             } else {
-                kinks.push(NormalKink { forms, origin });
+                kinks.push(NormalKink { forms, members: kept, origin });
                 Form { directions: Vec::new(), kinks: vec![(kinks.len() - 1, Rational::ONE)] }
             };
             eliminated.insert(kink.node, form);

@@ -85,44 +85,68 @@ fn taken_apart(x: &[Tensor<f64>]) -> Vec<Tensor<f64>> {
 
 #[test]
 fn scalarizing_keeps_every_count_of_the_tally() {
-    check_programs(14, 1500, 10, |rng, n| any_options(rng, n).tensors(), |p, _| {
-        let scalars = scalarize(p).map_err(|e| e.to_string())?;
-        let (before, after) = (tally(p), tally(&scalars));
-        ensure(before == after, || format!("{before} became {after}\n{scalars}"))
-    });
+    check_programs(
+        14,
+        1500,
+        10,
+        |rng, n| any_options(rng, n).tensors(),
+        |p, _| {
+            let scalars = scalarize(p).map_err(|e| e.to_string())?;
+            let (before, after) = (tally(p), tally(&scalars));
+            ensure(before == after, || format!("{before} became {after}\n{scalars}"))
+        },
+    );
 }
 
 #[test]
 fn scalarizing_keeps_the_tally_of_derived_programs_too() {
-    check_programs(15, 200, 6, |rng, n| any_options(rng, n).tensors(), |p, rng| {
-        let technique = *rng.pick(&[Technique::Through, Technique::Backward]);
-        for (name, d) in derived(p, &How::default().technique(technique))? {
-            let (before, after) = (tally(&d), tally(&scalarize(&d).map_err(|e| e.to_string())?));
-            ensure(before == after, || format!("{name}: {before} became {after}\n{d}"))?;
-        }
-        Ok(())
-    });
+    check_programs(
+        15,
+        200,
+        6,
+        |rng, n| any_options(rng, n).tensors(),
+        |p, rng| {
+            let technique = *rng.pick(&[Technique::Through, Technique::Backward]);
+            for (name, d) in derived(p, &How::default().technique(technique))? {
+                let (before, after) = (tally(&d), tally(&scalarize(&d).map_err(|e| e.to_string())?));
+                ensure(before == after, || format!("{name}: {before} became {after}\n{d}"))?;
+            }
+            Ok(())
+        },
+    );
 }
 
 #[test]
 fn scalarizing_keeps_values_to_the_last_bit() {
-    check_programs(16, 800, 10, |rng, n| any_options(rng, n).tensors(), |p, rng| {
-        let scalars = scalarize(p).map_err(|e| e.to_string())?;
-        let x = convert::<f64>(&generic_point(rng, p));
-        let same = bits(p, &x)? == bits(&scalars, &taken_apart(&x))?;
-        ensure(same, || format!("values differ at {}\n{scalars}", shown(&x)))
-    });
+    check_programs(
+        16,
+        800,
+        10,
+        |rng, n| any_options(rng, n).tensors(),
+        |p, rng| {
+            let scalars = scalarize(p).map_err(|e| e.to_string())?;
+            let x = convert::<f64>(&generic_point(rng, p));
+            let same = bits(p, &x)? == bits(&scalars, &taken_apart(&x))?;
+            ensure(same, || format!("values differ at {}\n{scalars}", shown(&x)))
+        },
+    );
 }
 
 #[test]
 fn scalarizing_keeps_gradients_to_the_last_bit() {
-    check_programs(17, 200, 6, |rng, n| any_options(rng, n).tensors(), |p, rng| {
-        for (name, d) in derived(p, &How::default())? {
-            let scalars = scalarize(&d).map_err(|e| e.to_string())?;
-            let x = convert::<f64>(&generic_point(rng, &d));
-            let same = bits(&d, &x)? == bits(&scalars, &taken_apart(&x))?;
-            ensure(same, || format!("{name}: values differ at {}\n{scalars}", shown(&x)))?;
-        }
-        Ok(())
-    });
+    check_programs(
+        17,
+        200,
+        6,
+        |rng, n| any_options(rng, n).tensors(),
+        |p, rng| {
+            for (name, d) in derived(p, &How::default())? {
+                let scalars = scalarize(&d).map_err(|e| e.to_string())?;
+                let x = convert::<f64>(&generic_point(rng, &d));
+                let same = bits(&d, &x)? == bits(&scalars, &taken_apart(&x))?;
+                ensure(same, || format!("{name}: values differ at {}\n{scalars}", shown(&x)))?;
+            }
+            Ok(())
+        },
+    );
 }

@@ -149,7 +149,14 @@ fn one_number_twice_under_a_maximum_gets_its_whole_weight() {
 fn selections_outside_a_conservative_gradient_are_refused() {
     let p = trace(1, |x| x[0]).expect("a program");
     for text in [
-        "relu=2", "relu=-1/2", "times_relu=3/2", "abs=-2", "abs=1.5", "leaky_relu=-1", "elu=2", "max=every",
+        "relu=2",
+        "relu=-1/2",
+        "times_relu=3/2",
+        "abs=-2",
+        "abs=1.5",
+        "leaky_relu=-1",
+        "elu=2",
+        "max=every",
         "order=every",
     ] {
         let s = Selection::parse(text).expect("it reads");

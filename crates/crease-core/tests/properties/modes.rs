@@ -12,7 +12,6 @@ fn points(p: &Program, rng: &mut Rng) -> Vec<Point> {
     vec![generic_point(rng, p), tied_point(rng, p), tied_point(rng, p), origin(p)]
 }
 
-/// Tensors of the shapes of some outputs, from a point of a program that has them as inputs.
 fn exact(rng: &mut Rng, n: usize) -> Options {
     any_options(rng, n).exact()
 }
@@ -38,6 +37,25 @@ fn backward_equals_forward_exactly_under_every_selection() {
                     same(&format!("{}: backward and forward", how.selection), &x, &b, &f)?;
                     same("the value", &x, &b[..1], &outputs(p, &x)?)?;
                 }
+            }
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn joint_programs_of_their_own_serve_both_directions() {
+    check_programs(
+        35,
+        200,
+        8,
+        |rng, n| exact(rng, n).one_output().calls(2).joints(),
+        |p, rng| {
+            let how = How::default();
+            let b = backprop(p, &how).map_err(|e| e.to_string())?;
+            let f = forprop(p, &how).map_err(|e| e.to_string())?;
+            for x in points(p, rng) {
+                same("backward and forward", &x, &outputs(&b, &x)?, &outputs(&f, &x)?)?;
             }
             Ok(())
         },

@@ -33,6 +33,20 @@ fn derived_programs_parse_back() {
 }
 
 #[test]
+fn programs_with_joint_programs_of_their_own_parse_back() {
+    check_programs(
+        72,
+        500,
+        8,
+        |rng, n| any_options(rng, n).calls(2).joints(),
+        |p, _| {
+            parses_back("as built", p)?;
+            derived(p, &How::default())?.iter().try_for_each(|(name, d)| parses_back(name, d))
+        },
+    );
+}
+
+#[test]
 fn a_joint_program_that_is_also_called_prints() {
     // one call of g has a derivative and becomes a call of its joint program; the other one has none and stays
     let source = "program g(x) = relu(x)  joint g(x) = relu'(x, at=1)  program f(x) = g(x) + g(2)";

@@ -34,9 +34,13 @@ fn simplified_programs_compute_the_same_at_no_higher_cost() {
 
 #[test]
 fn simplified_derived_programs_compute_the_same_at_no_higher_cost() {
-    check_programs(81, 250, 7, |rng, n| any_options(rng, n).exact(), |p, rng| {
-        derived(p, &How::default())?.iter().try_for_each(|(name, d)| simplified(name, d, rng))
-    });
+    check_programs(
+        81,
+        250,
+        7,
+        |rng, n| any_options(rng, n).exact(),
+        |p, rng| derived(p, &How::default())?.iter().try_for_each(|(name, d)| simplified(name, d, rng)),
+    );
 }
 
 fn drawn(dictionary: random::Dictionary) -> impl Fn(&mut Rng, usize) -> Options {
@@ -55,6 +59,14 @@ fn programs_over_a_dictionary_are_inside_it() {
     check_programs(83, 300, 12, drawn(random::Dictionary::Relu), inside(Dictionary::Relu));
     check_programs(84, 300, 12, drawn(random::Dictionary::Relu), inside(Dictionary::ReluDerived));
     check_programs(85, 300, 12, any_options, inside(Dictionary::Extended));
+}
+
+#[test]
+fn a_joint_program_does_not_put_its_program_outside() {
+    // relu' belongs to the derived dictionary, in which derivatives are written
+    let source = "program g(x) = relu(x)  joint g(x) = relu'(x, at=1)  program f(x) = g(x) + x";
+    let f = crease_formats::parse(source).expect("it parses").main().clone();
+    assert!(outside(&f, Dictionary::D0).is_empty(), "{}", outside(&f, Dictionary::D0)[0]);
 }
 
 /// Lowered, a program is inside the dictionary and computes the same; or it says which operation cannot be expressed.
@@ -77,12 +89,18 @@ fn lowered(p: &Program, dictionary: Dictionary, rng: &mut Rng, done: &std::cell:
 #[test]
 fn lowered_programs_are_inside_the_dictionary_and_compute_the_same() {
     let done = std::cell::Cell::new(0);
-    check_programs(86, 500, 8, |rng, n| any_options(rng, n).exact().continuous(), |p, rng| {
-        lowered(p, Dictionary::Relu, rng, &done)?;
-        lowered(p, Dictionary::ReluDerived, rng, &done)?;
-        lowered(p, Dictionary::Polynomial, rng, &done)?;
-        lowered(p, Dictionary::Extended, rng, &done)
-    });
+    check_programs(
+        86,
+        500,
+        8,
+        |rng, n| any_options(rng, n).exact().continuous(),
+        |p, rng| {
+            lowered(p, Dictionary::Relu, rng, &done)?;
+            lowered(p, Dictionary::ReluDerived, rng, &done)?;
+            lowered(p, Dictionary::Polynomial, rng, &done)?;
+            lowered(p, Dictionary::Extended, rng, &done)
+        },
+    );
     assert!(done.get() > 800, "only {} programs could be lowered", done.get());
     let done = std::cell::Cell::new(0);
     let linear = |rng: &mut Rng, n: usize| drawn(random::Dictionary::PiecewiseLinear)(rng, n).exact();
@@ -93,9 +111,15 @@ fn lowered_programs_are_inside_the_dictionary_and_compute_the_same() {
 #[test]
 fn backprop_of_a_relu_program_is_inside_the_derived_dictionary_once_lowered() {
     let done = std::cell::Cell::new(0);
-    check_programs(88, 300, 8, |rng, n| drawn(random::Dictionary::Relu)(rng, n).exact(), |p, rng| {
-        let d = crease_core::differentiate::backprop(p, &How::default()).map_err(|e| e.to_string())?;
-        lowered(&d, Dictionary::ReluDerived, rng, &done)
-    });
+    check_programs(
+        88,
+        300,
+        8,
+        |rng, n| drawn(random::Dictionary::Relu)(rng, n).exact(),
+        |p, rng| {
+            let d = crease_core::differentiate::backprop(p, &How::default()).map_err(|e| e.to_string())?;
+            lowered(&d, Dictionary::ReluDerived, rng, &done)
+        },
+    );
     assert!(done.get() > 250, "only {} gradients could be lowered", done.get());
 }

@@ -29,7 +29,8 @@ fn shape(dims: &[usize]) -> Shape {
 /// One operation on inputs of these shapes; every result is an output.
 fn single(op: &Op, shapes: &[Shape]) -> Program {
     let mut b = Builder::new("f");
-    let inputs: Vec<Atom> = (0..).zip(shapes).map(|(i, s)| b.input(format!("x{i}"), s.clone()).expect("an input")).collect();
+    let inputs: Vec<Atom> =
+        (0..).zip(shapes).map(|(i, s)| b.input(format!("x{i}"), s.clone()).expect("an input")).collect();
     let results = b.push(op.clone(), &inputs).expect("arguments that fit");
     b.finish(&results).expect("a program")
 }

@@ -1,0 +1,39 @@
+//! Directional derivatives: F'(x; d), at kinks too. Section 5.1.
+
+use crate::sweep::{Weights, forward, largest};
+use crate::{OracleError, check_direction};
+use crease_core::local::LocalModel;
+use crease_core::number::Rational;
+
+/// The directional derivative of every scalar output along one direction.
+///
+/// ```
+/// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+/// use crease_oracles::directional;
+/// let p = trace(1, |x| abs(x[0])).unwrap();
+/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+/// // the derivative of |x| at 0 along -1 is 1
+/// assert_eq!(directional(&model, &[Rational::from(-1)]).unwrap(), [Rational::ONE]);
+/// ```
+pub fn directional(model: &LocalModel, direction: &[Rational]) -> Result<Vec<Rational>, OracleError> {
+    check_direction(model, direction)?;
+    let weights = Weights::new(model)?;
+    Ok(along(model, &weights, direction))
+}
+
+/// The directional derivatives along several directions: one list for each of them.
+pub fn directional_batch(model: &LocalModel, directions: &[Vec<Rational>]) -> Result<Vec<Vec<Rational>>, OracleError> {
+    let weights = Weights::new(model)?;
+    directions
+        .iter()
+        .map(|d| {
+            check_direction(model, d)?;
+            Ok(along(model, &weights, d))
+        })
+        .collect()
+}
+
+fn along(model: &LocalModel, weights: &Weights<Rational>, direction: &[Rational]) -> Vec<Rational> {
+    let values = forward(model, weights, direction, |_, members, values| largest(members, values));
+    model.outputs().iter().map(|o| values[o.index()].clone()).collect()
+}

@@ -1,0 +1,158 @@
+//! Lexicographic derivatives: Nesterov's, by repeated localization, and Khan and Barton's vector forward mode. Section 5.2.
+//!
+//! Nesterov: localize at x, localize the result at the first direction of a basis, that result at the second, and so on, until
+//! what is left is linear. On a [`LocalModel`] each step keeps, of every maximum, those members that attain it along the
+//! direction. It stops as soon as every maximum has one member left; members that are left together at the end are equal as
+//! linear forms. Khan and Barton carry the derivatives along all directions of the basis at once, and pick at each maximum the
+//! lexicographically largest: the same answer at p times the cost.
+
+use crate::sweep::{SweepCost, Weights, backward, forward};
+use crate::{OracleError, check_direction, output};
+use crease_core::local::{LocalModel, Node, NodeId};
+use crease_core::number::{Number, Rational};
+
+/// A lexicographic derivative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lexicographic {
+    /// The gradient of the last local model: an element of the lexicographic, hence of the Clarke subdifferential.
+    pub gradient: Vec<Rational>,
+    /// For each kink of the model, the number of the direction that settled it; nothing if its members were the same to the end.
+    pub settled: Vec<Option<usize>>,
+    /// How many directions were looked at.
+    pub directions: usize,
+    /// What it took.
+    pub operations: u64,
+}
+
+/// The lexicographic derivative of one scalar output along a basis, by Nesterov's definition.
+///
+/// ```
+/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+/// use crease_oracles::{identity, lexicographic};
+/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
+/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+/// let l = lexicographic(&model, 0, &identity(1)).unwrap();
+/// assert_eq!(l.gradient, [Rational::ONE]);
+/// assert_eq!(l.settled, [Some(0), Some(0)]);
+/// ```
+pub fn lexicographic(
+    model: &LocalModel,
+    output_number: usize,
+    basis: &[Vec<Rational>],
+) -> Result<Lexicographic, OracleError> {
+    check_basis(model, basis)?;
+    let from = output(model, output_number)?;
+    let weights = Weights::new(model)?;
+    let mut left: Vec<Vec<usize>> = members_of(model).map(|m| (0..m.len()).collect()).collect();
+    let mut settled: Vec<Option<usize>> = vec![None; left.len()];
+    let mut open = left.iter().filter(|l| l.len() > 1).count();
+    let mut used = 0;
+    for (j, direction) in basis.iter().enumerate() {
+        if open == 0 {
+            break;
+        }
+        used = j + 1;
+        forward(model, &weights, direction, |kink, members, values| {
+            let of = |k: &usize| &values[members[*k].index()];
+            let best = left[kink].iter().map(of).max().cloned().unwrap_or(Rational::ZERO);
+            if left[kink].len() > 1 {
+                left[kink].retain(|k| *of(k) == best);
+                if left[kink].len() == 1 {
+                    settled[kink] = Some(j);
+                    open -= 1;
+                }
+            }
+            best
+        });
+    }
+    let gradient = backward(model, &weights, from, |kink, k| (left[kink][0] == k).then_some(Rational::ONE));
+    let sweep = SweepCost::of(model);
+    let operations = (sweep.forward + sweep.comparisons) * used as u64 + sweep.backward;
+    Ok(Lexicographic { gradient, settled, directions: used, operations })
+}
+
+/// The same by Khan and Barton's vector forward mode: all directions of the basis are carried along at once.
+pub fn lexicographic_forward(
+    model: &LocalModel,
+    output_number: usize,
+    basis: &[Vec<Rational>],
+) -> Result<Lexicographic, OracleError> {
+    check_basis(model, basis)?;
+    let from = output(model, output_number)?;
+    let weights: Weights<Rational> = Weights::new(model)?;
+    let columns = basis.len();
+    let mut rows: Vec<Vec<Rational>> = Vec::with_capacity(model.len());
+    let mut picked = Vec::new();
+    let mut settled = Vec::new();
+    for (i, node) in model.nodes().enumerate() {
+        let row = match node {
+            Node::Direction(k) => basis.iter().map(|d| d[k].clone()).collect(),
+            Node::Linear(_) => {
+                let mut row = vec![Rational::ZERO; columns];
+                for (c, n) in weights.of(i) {
+                    row.iter_mut().zip(&rows[n.index()]).for_each(|(sum, x)| sum.add_mul(c, x));
+                }
+                row
+            }
+            Node::Max(members) => {
+                let of = |k: usize| &rows[members[k].index()];
+                let best = (1..members.len()).fold(0, |best, k| if of(k) > of(best) { k } else { best });
+                // the first column in which the winner differs from every other member
+                let apart = |k: usize| of(k).iter().zip(of(best)).position(|(a, b)| a != b);
+                let last = (0..members.len()).filter(|&k| k != best).map(apart).collect::<Option<Vec<_>>>();
+                settled.push(last.and_then(|list| list.into_iter().max()));
+                picked.push(best);
+                of(best).clone()
+            }
+        };
+        rows.push(row);
+    }
+    let gradient = backward(model, &weights, from, |kink, k| (picked[kink] == k).then_some(Rational::ONE));
+    let sweep = SweepCost::of(model);
+    let operations = (sweep.forward + sweep.comparisons) * columns as u64 + sweep.backward;
+    Ok(Lexicographic { gradient, settled, directions: columns, operations })
+}
+
+/// The unit vectors of dimension `p`.
+pub fn identity(p: usize) -> Vec<Vec<Rational>> {
+    (0..p).map(|i| (0..p).map(|j| Rational::from_usize(usize::from(i == j))).collect()).collect()
+}
+
+fn members_of(model: &LocalModel) -> impl Iterator<Item = &[NodeId]> {
+    model.nodes().filter_map(|n| match n {
+        Node::Max(members) => Some(members),
+        _ => None,
+    })
+}
+
+/// Checks that there are p directions and that they are linearly independent.
+fn check_basis(model: &LocalModel, basis: &[Vec<Rational>]) -> Result<(), OracleError> {
+    for d in basis {
+        check_direction(model, d)?;
+    }
+    let p = model.dimension();
+    let is_identity = |(i, d): (usize, &Vec<Rational>)| {
+        d.iter().enumerate().all(|(j, x)| if i == j { x.is_one() } else { x.is_zero() })
+    };
+    if basis.len() == p && (basis.iter().enumerate().all(is_identity) || rank(basis) == p) {
+        return Ok(());
+    }
+    Err(OracleError::NoBasis { directions: basis.len(), dimension: p })
+}
+
+fn rank(rows: &[Vec<Rational>]) -> usize {
+    let mut rows = rows.to_vec();
+    let mut rank = 0;
+    let columns = rows.first().map_or(0, Vec::len);
+    for c in 0..columns {
+        let Some(pivot) = (rank..rows.len()).find(|&r| !rows[r][c].is_zero()) else { continue };
+        rows.swap(rank, pivot);
+        let lead = rows[rank].clone();
+        for row in &mut rows[rank + 1..] {
+            let Some(factor) = row[c].checked_div(&lead[c]) else { continue };
+            row.iter_mut().zip(&lead).for_each(|(x, y)| x.add_mul(&-&factor, y));
+        }
+        rank += 1;
+    }
+    rank
+}

@@ -1,0 +1,79 @@
+//! What is the derivative at a kink? The oracles of Section 5 of the paper, all of them functions of one object: the
+//! [local model](crease_core::local) of a program at a point.
+//!
+//! | oracle | what it returns | cost |
+//! | --- | --- | --- |
+//! | [`directional`] | F'(x; d), exactly | one sweep for each direction |
+//! | [`lexicographic`] | Nesterov's derivative along a basis | up to p sweeps, fewer if kinks settle early |
+//! | [`lexicographic_forward`] | the same by Khan and Barton's vector forward mode | p sweeps at once |
+//! | [`clarke_element`] | one Clarke subgradient and the direction that shows it | two sweeps, whatever the dimension |
+//! | [`conservative`] | whether the autodiff conservative gradient is a singleton, or two of its elements | polynomial |
+//! | [`membership`] | whether a vector is a Clarke subgradient, where that is easy | some sweeps |
+//!
+//! Everything is exact if the model is: [`LocalModel::is_exact`]. Deliberately absent: deciding differentiability and listing all
+//! Clarke subgradients, which are NP-hard.
+
+mod clarke;
+mod conservative;
+mod directional;
+mod lexicographic;
+mod membership;
+mod sweep;
+
+pub use clarke::{ClarkeElement, clarke_along, clarke_element};
+pub use conservative::{Conservative, ConservativeElement, conservative, several_in_field};
+pub use directional::{directional, directional_batch};
+pub use lexicographic::{Lexicographic, identity, lexicographic, lexicographic_forward};
+pub use membership::{Membership, membership};
+pub use sweep::SweepCost;
+
+use crease_core::local::{LocalModel, NodeId};
+use crease_core::number::{NumberError, Rational};
+
+/// Why an oracle has no answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OracleError {
+    /// A direction of the wrong dimension.
+    #[error("a direction needs {expected} coordinates here, got {got}")]
+    Dimension {
+        /// The dimension of the inputs.
+        expected: usize,
+        /// The number of coordinates given.
+        got: usize,
+    },
+    /// An output that the program does not have.
+    #[error("there is no scalar output number {number}; the program has {outputs}")]
+    NoOutput {
+        /// The number asked for.
+        number: usize,
+        /// How many there are.
+        outputs: usize,
+    },
+    /// Directions that are no basis.
+    #[error("a lexicographic derivative needs {dimension} linearly independent directions, these {directions} are not")]
+    NoBasis {
+        /// How many directions were given.
+        directions: usize,
+        /// The dimension of the inputs.
+        dimension: usize,
+    },
+    /// No random direction was generic, which has probability zero.
+    #[error("no generic direction was found; try another seed")]
+    NoGenericDirection,
+    /// A coefficient of the model that has no counterpart in the prime field.
+    #[error("a coefficient of the local model cannot be represented: {0}")]
+    Number(#[from] NumberError),
+}
+
+fn check_direction(model: &LocalModel, direction: &[Rational]) -> Result<(), OracleError> {
+    if direction.len() == model.dimension() {
+        Ok(())
+    } else {
+        Err(OracleError::Dimension { expected: model.dimension(), got: direction.len() })
+    }
+}
+
+fn output(model: &LocalModel, number: usize) -> Result<NodeId, OracleError> {
+    let missing = OracleError::NoOutput { number, outputs: model.outputs().len() };
+    model.outputs().get(number).copied().ok_or(missing)
+}
