@@ -72,8 +72,8 @@ impl Tape {
 
     /// Applies a program to variables; its outputs.
     pub fn call<'t>(&'t self, program: &Arc<Program>, args: &[Var<'t>]) -> Vec<Var<'t>> {
-        let atoms: Vec<Atom> = args.iter().map(|v| v.atom).collect();
         let outputs = self.record(|b| {
+            let atoms = self.atoms(args)?;
             let id = b.callee(program.clone(), None)?;
             b.push(Op::Call(id), &atoms)
         });
@@ -81,13 +81,24 @@ impl Tape {
         outputs.unwrap_or_else(zero).into_iter().map(|atom| Var { tape: self, atom }).collect()
     }
 
-    /// Ends the trace with these outputs.
+    /// Makes the trace fail with an error of one's own; the first error counts.
+    pub fn fail(&self, error: BuildError) {
+        self.record(|_| Err::<(), _>(error));
+    }
+
+    /// The atoms of variables, which must all be of this tape.
+    fn atoms(&self, vars: &[Var<'_>]) -> Result<Vec<Atom>, BuildError> {
+        let own = |v: &Var<'_>| std::ptr::eq(v.tape, self).then_some(v.atom).ok_or(BuildError::ForeignVariable);
+        vars.iter().map(own).collect()
+    }
+
+    /// Ends the trace with these outputs. Variables that are used after it belong to no program any more.
     pub fn finish(&self, outputs: &[Var<'_>]) -> Result<Program, BuildError> {
-        let outputs: Vec<Atom> = outputs.iter().map(|v| v.atom).collect();
-        let (builder, error) = self.state.replace((Builder::new("done"), None));
+        let outputs = self.atoms(outputs);
+        let (builder, error) = self.state.replace((Builder::new("ended"), Some(BuildError::ForeignVariable)));
         match error {
             Some(e) => Err(e),
-            None => builder.finish(&outputs),
+            None => builder.finish(&outputs?),
         }
     }
 }
@@ -157,8 +168,10 @@ impl<'t> Var<'t> {
     }
 
     fn apply2(self, other: Var<'t>, f: impl FnOnce(&mut Builder, Atom, Atom) -> Result<Atom, BuildError>) -> Var<'t> {
-        let same = std::ptr::eq(self.tape, other.tape);
-        self.tape.var(|b| if same { f(b, self.atom, other.atom) } else { Err(BuildError::ForeignVariable) })
+        self.tape.var(|b| {
+            self.tape.atoms(&[other])?;
+            f(b, self.atom, other.atom)
+        })
     }
 
     /// Applies an elementwise operation of one argument.
@@ -171,9 +184,12 @@ impl<'t> Var<'t> {
         self.tape
     }
 
-    /// The shape.
+    /// The shape; that of a scalar once the trace has failed or ended.
     pub fn shape(self) -> Shape {
-        self.tape.state.borrow().0.shape(self.atom)
+        match &*self.tape.state.borrow() {
+            (builder, None) => builder.shape(self.atom),
+            _ => Shape::scalar(),
+        }
     }
 
     /// `x ^ k`.
@@ -416,7 +432,11 @@ pub fn times_relu<'t>(a: Var<'t>, b: Var<'t>) -> Var<'t> {
     a.apply2(b, |builder, a, b| builder.times_relu(a, b))
 }
 
-/// The largest of several variables. There must be one at least.
+/// The largest of several variables.
+///
+/// # Panics
+///
+/// If there is none: then there is no trace to record it on.
 ///
 /// ```
 /// use crease_core::{max, trace};
@@ -426,12 +446,20 @@ pub fn max<'t>(xs: &[Var<'t>]) -> Var<'t> {
     several(xs, |b, atoms| b.max(atoms))
 }
 
-/// The smallest of several variables. There must be one at least.
+/// The smallest of several variables.
+///
+/// # Panics
+///
+/// If there is none.
 pub fn min<'t>(xs: &[Var<'t>]) -> Var<'t> {
     several(xs, |b, atoms| b.min(atoms))
 }
 
 /// Puts variables one after the other along an axis; scalars make a vector.
+///
+/// # Panics
+///
+/// If there is none.
 pub fn concat<'t>(xs: &[Var<'t>], axis: isize) -> Var<'t> {
     several(xs, |b, atoms| b.concat(atoms, axis))
 }
@@ -443,7 +471,5 @@ pub fn max_linear<'t>(a: Var<'t>, x: Var<'t>) -> Var<'t> {
 
 fn several<'t>(xs: &[Var<'t>], f: impl FnOnce(&mut Builder, &[Atom]) -> Result<Atom, BuildError>) -> Var<'t> {
     let tape = xs.first().expect("at least one variable").tape;
-    let same = xs.iter().all(|x| std::ptr::eq(x.tape, tape));
-    let atoms: Vec<Atom> = xs.iter().map(|x| x.atom).collect();
-    tape.var(|b| if same { f(b, &atoms) } else { Err(BuildError::ForeignVariable) })
+    tape.var(|b| f(b, &tape.atoms(xs)?))
 }

@@ -1,1 +1,72 @@
-//! x
+//! Differentiate nonsmooth programs, say what the answer is, and count what it cost.
+//!
+//! ReLU, max, abs, max-pooling, sorting and norms have kinks, and there every automatic differentiation system picks
+//! something. crease picks what you tell it, tells you that it picked, and treats the result as what it is: an element of a
+//! conservative gradient, in the sense of Bolte, Boustany, Pauwels and Pesquet-Popescu, *On the complexity of nonsmooth
+//! automatic differentiation* (ICLR 2023), whose Theorem 2 also bounds what it costs.
+//!
+//! A first example. This function is the identity, so its derivative is 1 everywhere. The chain rule does not see that:
+//!
+//! ```
+//! use crease::{grad, relu, Function, Selection};
+//!
+//! let g = grad(|x| relu(x[0]) - relu(-x[0]), &[0.0])?;
+//! assert_eq!(g, [0.0]); // with relu'(0) = 0, as in the paper, PyTorch and JAX
+//!
+//! // the same with relu'(0) = 1 gives 2, with 1/2 it happens to be right
+//! let f = Function::trace(1, |x| relu(x[0]) - relu(-x[0]))?;
+//! assert_eq!(f.clone().select(Selection::parse("relu=1").unwrap()).grad(&[0.0])?, [2.0]);
+//! assert_eq!(f.clone().select(Selection::parse("relu=1/2").unwrap()).grad(&[0.0])?, [1.0]);
+//!
+//! // two kinks were met at 0; away from it there are none, and the gradient is the gradient
+//! assert_eq!(f.kinks(&[0.0])?.len(), 2);
+//! assert_eq!((f.kinks(&[0.5])?.len(), f.grad(&[0.5])?), (0, vec![1.0]));
+//!
+//! // and it was cheap: Theorem 2 allows five times the cost of the function
+//! use crease::{backprop, cost::{cost, Prices}, How};
+//! let derived = backprop(f.program(), &How::default())?;
+//! let unit = Prices::unit();
+//! assert!(cost(&derived).at(&unit).to_f64() <= 5.0 * cost(f.program()).at(&unit).to_f64());
+//! # Ok::<(), crease::Error>(())
+//! ```
+//!
+//! How to go on:
+//!
+//! - [`easy`]: gradients, Jacobians and Hessians of Rust closures, and [`Function`] for many points.
+//! - [`trace`], [`trace_shapes`], [`Builder`]: programs, scalar or with tensors; [`formats`]: programs from text.
+//! - [`differentiate`]: programs that compute derivatives, as programs. [`Selection`] says what happens at kinks, [`How`]
+//!   how programs inside programs are differentiated.
+//! - [`run()`] in f64, f32, exact rationals, intervals or a prime field ([`number`]); [`kinks`] for what a run met.
+//! - [`inline()`], [`scalarize()`], [`simplify()`], [`dictionary`]: the same function as another program.
+//! - [`cost`]: what a program costs, and Theorem 2's bound on what its derivative costs.
+//! - [`losses`] and [`networks`]: ready programs for learning.
+//! - [`paper`], [`tables`], [`errata`]: the paper's programs, its cost tables computed, and where it slips.
+
+pub mod easy;
+pub mod errata;
+mod error;
+pub mod losses;
+pub mod networks;
+pub mod paper;
+pub mod tables;
+
+pub use easy::{Function, grad, hessian, jacobian, jvp, value_and_grad, vjp};
+pub use error::Error;
+
+pub use crease_formats as formats;
+
+pub use crease_core::{cost, dictionary, differentiate, number, op, program, shape};
+
+pub use crease_core::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, Site, kinks, run, run_with};
+pub use crease_core::{Atom, Callee, Equation, Input, Place, Program, Value};
+pub use crease_core::{BuildError, Builder, Conv2d, Outputs, Tape, Var, Window, trace, trace_shapes};
+pub use crease_core::{Constant, Kink, Lane, Op, OpError, Ties};
+pub use crease_core::{InlineError, MAX_INLINED, inline, scalarize, simplify};
+pub use crease_core::{Layout, Number, NumberError, Rational, Shape, ShapeError, Tensor};
+
+pub use crease_core::differentiate::{
+    DiffError, How, Mode, Selection, SelectionError, Technique, backprop, forprop, gradient, jvp_batch,
+};
+pub use crease_core::{
+    abs, concat, cos, elu, exp, inv, leaky_relu, log, max, max_linear, min, relu, sigmoid, sin, sqrt, tanh, times_relu,
+};

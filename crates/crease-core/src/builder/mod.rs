@@ -192,14 +192,8 @@ impl Builder {
     }
 
     fn push_raw(&mut self, op: Op, args: &[Atom]) -> Result<(u32, u32), BuildError> {
+        self.check_atoms(args)?;
         let p = &mut self.program;
-        for a in args {
-            match *a {
-                Atom::Value(v) if v.index() >= p.value_shapes.len() => return Err(BuildError::UnknownValue(v)),
-                Atom::Const(c) if c.0 as usize >= p.consts.len() => return Err(BuildError::ForeignVariable),
-                _ => {}
-            }
-        }
         if p.args.len() + args.len() >= 1 << 31 {
             return Err(BuildError::TooLarge);
         }
@@ -221,18 +215,24 @@ impl Builder {
         Ok((first, results))
     }
 
+    /// Checks that atoms are of this program.
+    fn check_atoms(&self, atoms: &[Atom]) -> Result<(), BuildError> {
+        for a in atoms {
+            match *a {
+                Atom::Value(v) if v.index() >= self.program.values() => return Err(BuildError::UnknownValue(v)),
+                Atom::Const(c) if c.0 as usize >= self.program.consts.len() => return Err(BuildError::ForeignVariable),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Ends the program with these outputs.
     pub fn finish(mut self, outputs: &[Atom]) -> Result<Program, BuildError> {
         if outputs.is_empty() {
             return Err(BuildError::NoOutput);
         }
-        for a in outputs {
-            if let Atom::Value(v) = a
-                && v.index() >= self.program.value_shapes.len()
-            {
-                return Err(BuildError::UnknownValue(*v));
-            }
-        }
+        self.check_atoms(outputs)?;
         self.program.outputs = outputs.to_vec();
         if self.program.places.iter().all(Option::is_none) {
             self.program.places = Vec::new();
@@ -285,7 +285,7 @@ fn scalar_arity(op: &Op) -> Option<usize> {
     match op {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Compare(_) => Some(2),
         Op::Neg | Op::Inv | Op::Exp | Op::Log | Op::Sqrt | Op::Sin | Op::Cos | Op::Tanh | Op::Sigmoid => Some(1),
-        Op::Power(_) | Op::Kink(Kink::Relu | Kink::Abs) => Some(1),
+        Op::Kink(Kink::Relu | Kink::Abs) => Some(1),
         _ => None,
     }
 }

@@ -392,7 +392,8 @@ fn transpose(
     incoming: &[Option<Dual>],
     adjoints: &mut [Pending],
 ) -> Result<(), DiffError> {
-    // steps that two arguments share are carried out once
+    // steps that two arguments share are carried out once; long lists of arguments share none
+    let sharing = maps.len() <= 4;
     let mut shared: Vec<(Dual, Step, Dual)> = Vec::new();
     for map in maps {
         let (Some(v), Some(mut t)) = (e.args[map.arg].value(), incoming[map.result]) else { continue };
@@ -408,17 +409,17 @@ fn transpose(
         };
         let offset = map.steps.len() - rest.len();
         for (k, s) in rest.iter().enumerate().rev() {
-            if let Step::Over(_) = s
-                && let Some(known) = shared.iter().find(|(from, step, _)| *from == t && step == s)
-            {
-                t = known.2;
-                continue;
-            }
-            let before = t;
-            t = c.backward(t, s, &shapes[offset + k + 1])?;
-            if let Step::Over(_) = s {
-                shared.push((before, s.clone(), t));
-            }
+            let known = shared.iter().find(|(from, step, _)| *from == t && step == s).map(|known| known.2);
+            t = match known {
+                Some(done) => done,
+                None => {
+                    let after = c.backward(t, s, &shapes[offset + k + 1])?;
+                    if sharing && matches!(s, Step::Times(_) | Step::Over(_)) {
+                        shared.push((t, s.clone(), after));
+                    }
+                    after
+                }
+            };
         }
         let pending = &mut adjoints[v.index()];
         match first {

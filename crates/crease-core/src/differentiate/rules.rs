@@ -119,7 +119,7 @@ pub(super) fn linearize(
                 0 => return Ok((vec![y], vec![])),
                 1 => return Ok((vec![y], vec![pair(0, vec![])])),
                 2 => args[0],
-                _ => b.push1(Op::Power(k.checked_sub(1).unwrap_or(*k)), args)?,
+                _ => b.push1(Op::Power(k - 1), args)?,
             };
             let k = b.constant(*k);
             let w = b.mul(k, lower)?;

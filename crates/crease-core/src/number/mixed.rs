@@ -140,31 +140,31 @@ impl Number for Mixed {
     }
 
     fn exp(&self) -> Result<Self, NumberError> {
-        self.try_both(|r| Number::exp(r), |i| i.exp())
+        self.try_both(Number::exp, Number::exp)
     }
 
     fn log(&self) -> Result<Self, NumberError> {
-        self.try_both(|r| Number::log(r), |i| i.log())
+        self.try_both(Number::log, Number::log)
     }
 
     fn sqrt(&self) -> Result<Self, NumberError> {
-        self.try_both(|r| Number::sqrt(r), |i| i.sqrt())
+        self.try_both(Number::sqrt, Number::sqrt)
     }
 
     fn sin(&self) -> Result<Self, NumberError> {
-        self.try_both(|r| Number::sin(r), |i| i.sin())
+        self.try_both(Number::sin, Number::sin)
     }
 
     fn cos(&self) -> Result<Self, NumberError> {
-        self.try_both(|r| Number::cos(r), |i| i.cos())
+        self.try_both(Number::cos, Number::cos)
     }
 
     fn tanh(&self) -> Result<Self, NumberError> {
-        self.try_both(|r| Number::tanh(r), |i| i.tanh())
+        self.try_both(Number::tanh, Number::tanh)
     }
 
     fn sigmoid(&self) -> Result<Self, NumberError> {
-        self.try_both(|r| Number::sigmoid(r), |i| i.sigmoid())
+        self.try_both(Number::sigmoid, Number::sigmoid)
     }
 
     fn powi(&self, exponent: i32) -> Result<Self, NumberError> {

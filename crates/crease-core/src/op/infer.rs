@@ -117,6 +117,7 @@ pub fn infer(op: &Op, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {
     match op {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Compare(_) => elementwise(op, args, 2).map(|s| vec![s]),
         Op::Logic(Logic::And | Logic::Or) => elementwise(op, args, 2).map(|s| vec![s]),
+        Op::Power(i32::MIN) => Err(parameter(op, "the exponent is too small".into())),
         Op::Neg
         | Op::Inv
         | Op::Exp

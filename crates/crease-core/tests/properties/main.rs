@@ -4,6 +4,7 @@
 //! a failure prints the program, the point and what was found there.
 
 mod bounds;
+mod corpus;
 mod differences;
 mod expansion;
 mod invariants;
