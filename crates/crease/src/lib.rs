@@ -70,3 +70,8 @@ pub use crease_core::differentiate::{
 pub use crease_core::{
     abs, concat, cos, elu, exp, inv, leaky_relu, log, max, max_linear, min, relu, sigmoid, sin, sqrt, tanh, times_relu,
 };
+
+/// The examples of the README, compiled and run with the doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -7,7 +7,7 @@
 
 mod printed;
 
-pub use printed::{table1, table2, table3};
+pub use printed::{cases, table1, table2, table3};
 
 use crate::Error;
 use crease_core::cost::{Price, Prices, Ratio, Worst, cost, tally};
@@ -190,10 +190,17 @@ impl Cell {
         self.computed.worst()
     }
 
-    /// For a figure that varies with the prices, its largest value and where: `<= 5 at c_nonlin = 1`.
-    fn worst_shown(&self) -> Option<String> {
+    /// For an omega that varies with the prices, its least bound and the prices that attain it.
+    ///
+    /// ```
+    /// use crease::tables::table2;
+    /// assert_eq!(table2()?.columns[4].cells[5].bound().unwrap(), "<= 5 at c_nonlin = 1");
+    /// # Ok::<(), crease::Error>(())
+    /// ```
+    pub fn bound(&self) -> Option<String> {
         let Ratio { above, below } = self.computed;
-        if self.row != Row::Omega || constant(&self.computed).is_some() {
+        let varies = constant(&self.computed).is_none();
+        if !varies || !matches!((self.row, &self.figure), (Row::Omega, _) | (_, Figure::AtMost(_))) {
             return None;
         }
         let worst = self.worst();
@@ -302,7 +309,7 @@ impl fmt::Display for Table {
         let mut lines = vec![["g", "figure", "computed", "paper", "verdict"].map(String::from)];
         for c in &self.columns {
             for cell in &c.cells {
-                let computed = match cell.worst_shown() {
+                let computed = match cell.bound() {
                     Some(worst) => format!("{}, {worst}", cell.shown()),
                     None => cell.shown(),
                 };

@@ -3,7 +3,7 @@
 use super::{Figure, ONE, Printed, Row, Table, column};
 use crate::{Error, paper};
 use crease_core::cost::Price;
-use crease_core::{Program, Rational, exp, inv, log, relu, times_relu, trace};
+use crease_core::{Program, Rational, exp, inv, leaky_relu, log, relu, times_relu, trace};
 
 /// What is right has no erratum.
 const NONE: &str = "";
@@ -257,4 +257,54 @@ pub fn table3(n: usize) -> Result<Table, Error> {
         title: format!("nonsmooth operations with refined prices; norms of n = {n} numbers"),
         columns,
     })
+}
+
+/// The number of linear functions in the column of max-m-linear.
+const LINEAR: usize = 4;
+
+/// The cases that the appendix treats in its text without a column of Table 3, with the figures that it gives there.
+///
+/// ```
+/// use crease::tables::{cases, Verdict};
+/// let t = cases(10)?;
+/// let linear = t.columns.iter().find(|c| c.g == "max-4-linear").unwrap();
+/// assert_eq!(linear.cells[0].shown(), "76 + 3 c_relu");
+/// assert_eq!(linear.cells[2].verdict, Verdict::Differs("max-linear-joint"));
+/// # Ok::<(), crease::Error>(())
+/// ```
+pub fn cases(n: usize) -> Result<Table, Error> {
+    let sign = Price::new(1, 0, 1);
+    let (m, size) = (LINEAR as i128, n as i128);
+    let linear = Price::new(m * (2 * size - 1), 0, m - 1);
+    // the text prints the joint cost without the brackets of m (2n - 1)
+    let unbracketed = Price::new(m * 2 * size - 1, 0, m - 1);
+    let x: Vec<f64> = (0..n).map(|i| i as f64).collect();
+    let columns = vec![
+        column(
+            "leaky ReLU",
+            vec![trace(1, |x| leaky_relu(x[0], 0.25))?],
+            vec![
+                (Row::Cost, is("1 + c_R", sign, ONE)),
+                (Row::Joint, is("1 + c_R", sign, ONE)),
+                (Row::Overhead, number("1", 1)),
+                (Row::Omega, at_most("<= 3", 3, 1)),
+            ],
+            false,
+        )?,
+        column(
+            "max-4-linear",
+            vec![paper::max_m_linear(LINEAR, &x)?],
+            vec![
+                (Row::Cost, is("m (2n - 1) + (m - 1) c_R", linear, ONE)),
+                (Row::Predecessors, number("m n", m * size)),
+                (Row::Joint, erratum("max-linear-joint", is("m 2n - 1 + (m - 1) c_R", unbracketed, ONE))),
+                (Row::Overhead, number("1", 1)),
+            ],
+            false,
+        )?,
+        // the median of one number costs nothing, and has no ratio
+        column("median", vec![paper::median(n.max(2))?], vec![(Row::Overhead, number("1", 1))], false)?,
+        column("selection", vec![paper::selection_function()?], vec![(Row::Overhead, at_most("<= 5", 5, 1))], false)?,
+    ];
+    Ok(Table { number: 3, title: format!("the cases of the text; m = {LINEAR}, n = {n}"), columns })
 }
