@@ -1,2 +1,98 @@
-//! x
-fn main() {}
+//! The command-line tool of crease.
+//!
+//! One file for each command, in [`commands`]; what they share is here beside it:
+//!
+//! ```text
+//! source      FILE, -, -e, --program and --at become a program, its text and a point
+//! arithmetic  exact rationals where they do, f64 where they do not, and whether ties can be trusted
+//! exact       rationals that stop before they grow too long
+//! ties        which kinks were met, and what was picked there
+//! borders     where selections stand between two branches
+//! transform   --derive, --inline, --scalarize, --lower, --simplify
+//! how         --select and --technique
+//! places      bytes of a text as lines, columns and pieces of text
+//! fault       messages with their place in the text
+//! output      numbers, tensors and columns as text; JSON
+//! ```
+//!
+//! A command computes everything first and returns what is to be printed, so a fault leaves standard output empty.
+//! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage.
+
+mod arithmetic;
+mod borders;
+mod commands;
+mod exact;
+mod fault;
+mod how;
+mod output;
+mod places;
+mod source;
+mod ties;
+mod transform;
+
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+use std::io::Write;
+
+/// Differentiate nonsmooth programs, say what the answer is, and count what it cost.
+#[derive(Parser)]
+#[command(
+    name = "crease",
+    version,
+    max_term_width = 100,
+    long_about = "crease differentiates programs that are not smooth everywhere, and says what the answer is: the gradient, \
+                  or only an element of a conservative gradient, with the kinks where a choice was made. It counts what \
+                  programs and their derivatives cost, as in \"On the complexity of nonsmooth automatic differentiation\".",
+    after_help = "Examples:
+  crease eval -e 'max(x, 1 - x)' --at x=1/3
+  crease grad -e 'relu(x) - relu(-x)' --at x=0
+  crease cost network.crease
+  crease draw -e 'relu(x) * y' -o picture.svg
+
+`crease help COMMAND` tells more about a command."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Eval(commands::eval::Eval),
+    Grad(commands::grad::Grad),
+    Cost(commands::cost::Cost),
+    Show(commands::show::Show),
+    Draw(commands::draw::Draw),
+    Table(commands::table::Table),
+}
+
+fn main() {
+    let result = match Cli::parse().command {
+        Command::Eval(c) => c.run(),
+        Command::Grad(c) => c.run(),
+        Command::Cost(c) => c.run(),
+        Command::Show(c) => c.run(),
+        Command::Draw(c) => c.run(),
+        Command::Table(c) => c.run(),
+    };
+    let result = result.and_then(|text| print(&text).context("standard output cannot be written"));
+    let code = match result {
+        Ok(()) => 0,
+        Err(e) => {
+            // a message that nobody can read is no reason for another one
+            let _ = writeln!(std::io::stderr(), "error: {e:#}");
+            1
+        }
+    };
+    // leaving like this spares taking large programs apart
+    std::process::exit(code)
+}
+
+/// Prints to standard output. A reader that has seen enough, such as `head`, is no fault.
+fn print(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,177 @@
+//! In which numbers a command computes: exact rationals where they do, f64 where they do not.
+//!
+//! Unless told otherwise, the exact run is tried first; it decides every kink as the real numbers would. Where an
+//! operation has no exact value, or there is too much to compute, f64 takes its place, and the reason is kept to be
+//! told. Ties that f64 finds are those of rounded numbers; a run in intervals then tries to show that they are right.
+
+use crate::exact::{Budget, Exact, grew_too_long};
+use crate::fault;
+use crate::output::count;
+use crate::source::Source;
+use crate::ties::{self, Met};
+use anyhow::Result;
+use clap::Args;
+use crease_core::cost::tally;
+use crease_core::number::Interval;
+use crease_core::{Number, NumberError, Program, Rational, RunError, RunFault, Tensor, run};
+use std::fmt;
+
+/// Programs with more operations than this are not run exactly unless asked to.
+const EXACT_OPERATIONS: u128 = 200_000;
+
+/// Programs with more operations than this are not run in intervals.
+const INTERVAL_OPERATIONS: u128 = 5_000_000;
+
+/// The flags that say in which numbers to compute.
+#[derive(Args)]
+pub struct NumberArgs {
+    /// Insist on exact rational arithmetic
+    #[arg(long, conflicts_with = "float")]
+    exact: bool,
+
+    /// Compute in f64 at once
+    #[arg(long)]
+    float: bool,
+}
+
+/// A result: the nearest floats, and the exact numbers where there are.
+pub struct Answer {
+    pub near: Tensor<f64>,
+    pub exact: Option<Tensor<Rational>>,
+}
+
+/// What was computed, and how.
+pub struct Computed {
+    /// The outputs of the program that was run.
+    pub outputs: Vec<Answer>,
+    /// The ties of the program that was watched.
+    pub met: Vec<Met>,
+    /// Whether `met` is all ties and nothing but ties.
+    pub certain: bool,
+    /// Why it is not exact; nothing if it is.
+    pub float_because: Option<FloatBecause>,
+}
+
+/// Why a result is computed in f64.
+pub enum FloatBecause {
+    /// It was asked for.
+    Asked,
+    /// An operation has no exact value.
+    NotExact(&'static str),
+    /// Exact numbers grew too long.
+    TooLong,
+    /// There are so many operations.
+    Many(u128),
+}
+
+impl fmt::Display for FloatBecause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FloatBecause::Asked => f.write_str("as asked for with --float"),
+            FloatBecause::NotExact(operation) => write!(f, "{operation} has no exact value here"),
+            FloatBecause::TooLong => f.write_str("exact numbers grew too long"),
+            FloatBecause::Many(n) => write!(f, "{} operations are many for exact numbers", count(n)),
+        }
+    }
+}
+
+impl Computed {
+    /// The name of the arithmetic in JSON.
+    pub fn arithmetic(&self) -> &'static str {
+        if self.float_because.is_none() { "exact" } else { "f64" }
+    }
+}
+
+/// What to run: a program, and, if it was derived from another one, that one, to watch for ties.
+pub struct Task<'p> {
+    pub program: &'p Program,
+    pub watched: Option<&'p Program>,
+}
+
+/// Where a run failed: in the program itself, or in its derivative only.
+struct Failed {
+    error: RunError,
+    of_derivative: bool,
+}
+
+impl Task<'_> {
+    /// Runs in the numbers that the flags ask for.
+    pub fn compute(&self, inputs: &[Tensor<Rational>], flags: &NumberArgs, source: &Source) -> Result<Computed> {
+        let told = |f: Failed, float: Option<&FloatBecause>| fault::run(&f.error, f.of_derivative, float, source);
+        let operations: u128 = tally(self.watched.unwrap_or(self.program)).iter().map(|(_, n)| n).sum();
+        let because = if flags.float {
+            FloatBecause::Asked
+        } else if !flags.exact && operations > EXACT_OPERATIONS {
+            FloatBecause::Many(operations)
+        } else {
+            if flags.exact {
+                Budget::LONG.set()
+            } else {
+                Budget::SHORT.set()
+            }
+            match self.exact(inputs) {
+                Ok(done) => return Ok(done),
+                Err(mut f) => match reason(&f.error) {
+                    Some(because) if !flags.exact => because,
+                    Some(FloatBecause::TooLong) => {
+                        f.error.fault = RunFault::Number(NumberError::TooLarge);
+                        return Err(told(f, None));
+                    }
+                    _ => return Err(told(f, None)),
+                },
+            }
+        };
+        match self.float(inputs, operations) {
+            Ok(done) => Ok(Computed { float_because: Some(because), ..done }),
+            Err(f) => Err(told(f, Some(&because))),
+        }
+    }
+
+    fn run<N: Number>(&self, inputs: &[Tensor<N>]) -> Result<(Vec<Tensor<N>>, Vec<Met>), Failed> {
+        let met = match self.watched {
+            Some(p) => ties::find(p, inputs).map_err(|error| Failed { error, of_derivative: false })?,
+            None => Vec::new(),
+        };
+        let of_derivative = self.watched.is_some();
+        let outputs = run(self.program, inputs).map_err(|error| Failed { error, of_derivative })?;
+        Ok((outputs, met))
+    }
+
+    fn exact(&self, inputs: &[Tensor<Rational>]) -> Result<Computed, Failed> {
+        let inputs: Vec<Tensor<Exact>> = inputs.iter().map(|t| t.map(|x| Exact::Number(x.clone()))).collect();
+        let (outputs, met) = self.run(&inputs)?;
+        let answer = |t: Tensor<Exact>| {
+            // a checked run returns finite numbers only
+            let exact = t.map(|x| x.clone().number().unwrap_or(Rational::ZERO));
+            Answer { near: exact.map(Rational::to_f64), exact: Some(exact) }
+        };
+        let certain = met.iter().all(|m| m.certain);
+        Ok(Computed { outputs: outputs.into_iter().map(answer).collect(), met, certain, float_because: None })
+    }
+
+    fn float(&self, inputs: &[Tensor<Rational>], operations: u128) -> Result<Computed, Failed> {
+        let near: Vec<Tensor<f64>> = inputs.iter().map(|t| t.map(Rational::to_f64)).collect();
+        let (outputs, met) = self.run(&near)?;
+        let certain = match self.watched {
+            Some(p) if operations <= INTERVAL_OPERATIONS => confirmed(p, inputs, &met),
+            _ => false,
+        };
+        let outputs = outputs.into_iter().map(|near| Answer { near, exact: None }).collect();
+        Ok(Computed { outputs, met, certain, float_because: None })
+    }
+}
+
+/// Whether intervals, which certainly enclose the real numbers, see the same ties and leave none open.
+fn confirmed(p: &Program, inputs: &[Tensor<Rational>], met: &[Met]) -> bool {
+    let enclosed: Result<Vec<Tensor<Interval>>, _> = inputs.iter().map(Tensor::convert).collect();
+    enclosed.is_ok_and(|inputs| ties::find(p, &inputs).is_ok_and(|seen| seen.iter().all(|m| m.certain) && seen == met))
+}
+
+/// Why there is no exact result, if floats can give one all the same.
+fn reason(e: &RunError) -> Option<FloatBecause> {
+    match &e.fault {
+        RunFault::Number(NumberError::NotExact { operation }) => Some(FloatBecause::NotExact(operation)),
+        _ if grew_too_long(e) => Some(FloatBecause::TooLong),
+        _ => None,
+    }
+}

@@ -1,0 +1,46 @@
+//! `crease eval`: Algorithm 1 at a point.
+
+use crate::arithmetic::{NumberArgs, Task};
+use crate::output;
+use crate::source::SourceArgs;
+use anyhow::Result;
+use clap::Args;
+
+/// Run a program at a point
+///
+/// Prints one line for each output. Arithmetic is exact where it can be, so that 1/3 stays 1/3; where it cannot, f64.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  crease eval -e 'max(x, 1 - x)' --at x=1/3
+  crease eval -e 'sum(v * v), norminf(v)' --at v=[1,-2,3]
+  crease eval network.crease --at image.json --json")]
+pub struct Eval {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    #[command(flatten)]
+    numbers: NumberArgs,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Eval {
+    pub fn run(&self) -> Result<String> {
+        let source = self.source.load()?;
+        let task = Task { program: &source.program, watched: None };
+        let done = task.compute(&source.inputs()?, &self.numbers, &source)?;
+        if self.json {
+            let mut members = vec![
+                ("value", output::one_or_list(done.outputs.iter().map(output::near).collect())),
+                ("arithmetic", done.arithmetic().into()),
+            ];
+            if let Some(exact) = done.outputs.iter().map(output::fractions).collect::<Option<Vec<_>>>() {
+                members.push(("exact", output::object([("value", output::one_or_list(exact))])));
+            }
+            return Ok(output::json(&output::object(members)));
+        }
+        Ok(done.outputs.iter().map(|a| output::answer(a, true) + "\n").collect())
+    }
+}

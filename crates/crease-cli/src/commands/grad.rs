@@ -1,0 +1,308 @@
+//! `crease grad`: Algorithm 2 at a point, with what the answer is, where choices were made, and what it cost.
+
+use crate::arithmetic::{Answer, Computed, NumberArgs, Task};
+use crate::how::{Direction, HowArgs, trusted_joints};
+use crate::output;
+use crate::places::Places;
+use crate::source::{Source, SourceArgs};
+use crate::ties;
+use anyhow::{Result, bail};
+use clap::Args;
+use crease_core::cost::{Overhead, Prices, cost, overhead};
+use crease_core::differentiate::{DiffError, How, backprop, forprop, jacobian};
+use crease_core::{Builder, Program, Rational};
+use serde_json::Value;
+
+/// The most places that text shows.
+const PLACES: usize = 12;
+
+/// Differentiate a program at a point
+///
+/// Prints the value and what automatic differentiation returns, and says what that is: the gradient if no kink was met,
+/// else an element of the conservative gradient, with the choices made (--select) and the places where they were made.
+/// Kinks are decided exactly wherever the operations and the point allow it.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  crease grad -e 'relu(x) - relu(-x)' --at x=0
+  crease grad -e 'max(x, y) + abs(x)' --at x=0,y=0 --select torch
+  crease grad network.crease --at weights.json --mode forward --json
+  crease grad -e 'x * y, x + y' --at x=2,y=3 --jacobian")]
+pub struct Grad {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    #[command(flatten)]
+    numbers: NumberArgs,
+
+    #[command(flatten)]
+    how: HowArgs,
+
+    /// The direction in which derivatives travel
+    #[arg(long, default_value = "backward")]
+    mode: Direction,
+
+    /// The output to differentiate, counted from 0, where there are several
+    #[arg(long, value_name = "K", conflicts_with = "jacobian")]
+    output: Option<usize>,
+
+    /// The derivatives of all outputs by all inputs
+    #[arg(long)]
+    jacobian: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Grad {
+    pub fn run(&self) -> Result<String> {
+        let source = self.source.load()?;
+        let how = self.how.read()?;
+        let inputs = source.inputs()?;
+        let picked = self.output.map(|k| pick(&source.program, k)).transpose()?;
+        let p = picked.as_ref().unwrap_or(&source.program);
+        let derived = match (self.jacobian, self.mode) {
+            (true, mode) => jacobian(p, &how, mode.into()),
+            (_, Direction::Backward) => backprop(p, &how),
+            (_, Direction::Forward) => forprop(p, &how),
+        };
+        let derived = derived.map_err(not_scalar)?;
+        let task = Task { program: &derived, watched: Some(p) };
+        let done = task.compute(&inputs, &self.numbers, &source)?;
+        let costs = Costs {
+            program: cost(p).at(&Prices::unit()),
+            counted: cost(&derived).at(&Prices::unit()),
+            theorem: match self.jacobian {
+                true => None,
+                false => Some(overhead(p, &how, self.mode.into(), &Prices::unit())?),
+            },
+        };
+        let word = if self.jacobian { "jacobian" } else { self.mode.word() };
+        let report = Report { p, how: &how, source: &source, done: &done, costs, word, jacobian: self.jacobian };
+        Ok(if self.json { output::json(&report.json()) } else { report.text() })
+    }
+}
+
+/// The same program with one of its outputs only.
+fn pick(p: &Program, k: usize) -> Result<Program> {
+    let n = p.outputs().len();
+    if k >= n {
+        let count = if n == 1 { "1 output".into() } else { format!("{n} outputs") };
+        bail!("there is no output {k}: `{}` has {count}, counted from 0", p.name());
+    }
+    let mut b = Builder::new(p.name());
+    let args = p.inputs().iter().map(|i| b.input(i.name.clone(), i.shape.clone())).collect::<Result<Vec<_>, _>>()?;
+    let outputs = b.splice(p, &args)?;
+    Ok(b.finish(&outputs[k..=k])?)
+}
+
+fn not_scalar(e: DiffError) -> anyhow::Error {
+    match e {
+        DiffError::NotScalar { name, outputs } => anyhow::anyhow!(
+            "a gradient needs one scalar output, but `{name}` returns {outputs}; take all derivatives with --jacobian{}",
+            if outputs.ends_with("outputs") { ", or pick an output with --output 0" } else { "" }
+        ),
+        other => other.into(),
+    }
+}
+
+/// What the program and its derivative cost, at unit prices.
+struct Costs {
+    program: Rational,
+    counted: Rational,
+    theorem: Option<Overhead>,
+}
+
+/// Everything that is to be told.
+struct Report<'a> {
+    p: &'a Program,
+    how: &'a How,
+    source: &'a Source,
+    done: &'a Computed,
+    costs: Costs,
+    word: &'static str,
+    jacobian: bool,
+}
+
+impl Report<'_> {
+    /// Whether the result is the derivative itself, and not only something that a convention picked.
+    fn is_derivative(&self) -> bool {
+        self.done.met.is_empty() && self.done.certain
+    }
+
+    fn values(&self) -> &[Answer] {
+        &self.done.outputs[..self.p.outputs().len()]
+    }
+
+    /// The derivatives of output `k` by each input.
+    fn derivatives(&self, k: usize) -> &[Answer] {
+        let n = self.p.inputs().len();
+        &self.done.outputs[self.p.outputs().len() + k * n..][..n]
+    }
+
+    /// What the result is, in words.
+    fn remark(&self) -> String {
+        let what = match (self.jacobian, self.is_derivative()) {
+            (false, true) => "the gradient",
+            (false, false) => "an element of the conservative gradient",
+            (true, true) => "the Jacobian",
+            (true, false) => "an element of the conservative Jacobian",
+        };
+        let mut notes = ties::conventions(self.p, &self.done.met, &self.how.selection);
+        let joints = trusted_joints(self.p, self.how);
+        if !joints.is_empty() {
+            let names: Vec<String> = joints.iter().map(|n| format!("`{n}`")).collect();
+            notes.push(format!("by the joint program of {}", names.join(", ")));
+        }
+        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        let rounded = match (&self.done.float_because, self.done.certain) {
+            (None, _) => "",
+            (Some(_), true) => ", in f64",
+            (Some(_), false) => ", in f64; ties were decided on rounded values",
+        };
+        format!("{what}{notes}{rounded}")
+    }
+
+    fn kinks(&self) -> usize {
+        self.done.met.iter().map(|m| m.elements).sum()
+    }
+
+    fn text(&self) -> String {
+        let mut rows = Rows::default();
+        let remark = self.remark();
+        let values: Vec<String> = self.values().iter().map(|a| output::answer(a, false)).collect();
+        let names: Vec<&str> = self.p.inputs().iter().map(|i| &*i.name).collect();
+        let scalar = |a: &Answer| a.near.shape().is_scalar();
+        let kinks = output::count(self.kinks());
+        if let ([value], [derivative]) = (&values[..], self.derivatives(0))
+            && scalar(derivative)
+        {
+            let derivative = output::answer(derivative, false);
+            let width = [value, &derivative, &kinks].iter().map(|s| s.chars().count()).max().unwrap_or(0).clamp(4, 24);
+            rows.add("value", value);
+            rows.add(self.word, &format!("{derivative:<width$}  {remark}"));
+            self.places(&mut rows, &kinks, width);
+        } else {
+            for (k, value) in values.iter().enumerate() {
+                rows.add(if k == 0 { "value" } else { "" }, value);
+            }
+            rows.add(self.word, &remark);
+            for k in 0..values.len() {
+                if values.len() > 1 {
+                    rows.add(&format!("  output {k}"), "");
+                }
+                let indent = if values.len() > 1 { "    " } else { "  " };
+                for (name, derivative) in names.iter().zip(self.derivatives(k)) {
+                    rows.add(&format!("{indent}{name}"), &output::answer(derivative, false));
+                }
+            }
+            self.places(&mut rows, &kinks, kinks.len());
+        }
+        if let Some(because) = &self.done.float_because {
+            rows.add("arithmetic", &format!("f64 ({because})"));
+        }
+        rows.add("cost", &self.cost());
+        rows.text()
+    }
+
+    /// The kinks that were met, one line for each place.
+    fn places(&self, rows: &mut Rows, kinks: &str, width: usize) {
+        let met = &self.done.met;
+        let places = Places::new(&self.source.text);
+        let shown: Vec<Vec<String>> = met
+            .iter()
+            .take(PLACES)
+            .map(|m| {
+                let at = m.place.map(|p| places.line_and_column(p)).map(|(l, c)| format!("{l}:{c}"));
+                let elements = if m.elements == 1 { String::new() } else { format!("{} elements", m.elements) };
+                vec![m.operation.into(), at.unwrap_or_default(), m.text(&places), elements]
+            })
+            .collect();
+        for (i, line) in output::columns(&shown, &[]).lines().enumerate() {
+            let (label, kinks) = if i == 0 { ("kinks", kinks) } else { ("", "") };
+            rows.add(label, &format!("{kinks:<width$}  {line}"));
+        }
+        if met.len() > PLACES {
+            rows.add("", &format!("{:<width$}  … and at {} more places", "", output::count(met.len() - PLACES)));
+        }
+    }
+
+    fn cost(&self) -> String {
+        let Costs { program, counted, theorem } = &self.costs;
+        let mut out = format!("P {} · {} {} counted", output::price(program), self.word, output::price(counted));
+        if let Some(theorem) = theorem {
+            let model = theorem.model.at(&Prices::unit());
+            out.push_str(&format!(", {} by Theorem 2", output::price(&model)));
+            if let Some(ratio) = model.checked_div(program) {
+                let bound =
+                    theorem.omega.as_ref().map_or("no bound".into(), |o| format!("bound {} x", output::ratio(o)));
+                out.push_str(&format!(" ({} x, {bound})", output::ratio(&ratio)));
+            }
+        }
+        out
+    }
+
+    fn json(&self) -> Value {
+        let by_input = |k: usize, show: &dyn Fn(&Answer) -> Option<Value>| -> Option<Value> {
+            let shown = self.derivatives(k).iter().map(show).collect::<Option<Vec<_>>>()?;
+            Some(output::object(self.p.inputs().iter().map(|i| &*i.name).zip(shown)))
+        };
+        let all = |show: &dyn Fn(&Answer) -> Option<Value>| -> Option<(Value, Value)> {
+            let values = self.values().iter().map(show).collect::<Option<Vec<_>>>()?;
+            let derivatives = (0..values.len()).map(|k| by_input(k, show)).collect::<Option<Vec<_>>>()?;
+            Some((output::one_or_list(values), output::one_or_list(derivatives)))
+        };
+        let field = if self.jacobian { "jacobian" } else { "gradient" };
+        let mut members: Vec<(&str, Value)> = Vec::new();
+        if let Some((value, derivative)) = all(&|a| Some(output::near(a))) {
+            members.extend([("value", value), (field, derivative)]);
+        }
+        let kind = if self.is_derivative() { field } else { "conservative" };
+        members.extend([("kind", kind.into()), ("kinks", self.kinks().into()), ("certain", self.done.certain.into())]);
+        members.push(("arithmetic", self.done.arithmetic().into()));
+        if let Some((value, derivative)) = all(&output::fractions) {
+            members.push(("exact", output::object([("value", value), (field, derivative)])));
+        }
+        let places = Places::new(&self.source.text);
+        let met = self.done.met.iter().map(|m| {
+            output::object([
+                ("operation", m.operation.into()),
+                ("place", m.place.map_or(Value::Null, |p| output::place(&places, p))),
+                ("text", m.text(&places).into()),
+                ("elements", m.elements.into()),
+            ])
+        });
+        members.push(("met", met.collect()));
+        let conventions = ties::conventions(self.p, &self.done.met, &self.how.selection);
+        members.push(("conventions", conventions.into()));
+        members.push(("cost", self.json_cost()));
+        output::object(members)
+    }
+
+    fn json_cost(&self) -> Value {
+        let Costs { program, counted, theorem } = &self.costs;
+        let mut members = vec![("program", output::number(program)), ("counted", output::number(counted))];
+        if let Some(theorem) = theorem {
+            members.push(("model", output::number(&theorem.model.at(&Prices::unit()))));
+            members.push(("omega", theorem.omega.as_ref().map_or(Value::Null, output::number)));
+        }
+        output::object(members)
+    }
+}
+
+/// Lines of a label and what it is about.
+#[derive(Default)]
+struct Rows(Vec<(String, String)>);
+
+impl Rows {
+    fn add(&mut self, label: &str, body: &str) {
+        self.0.push((label.into(), body.into()));
+    }
+
+    fn text(&self) -> String {
+        // very long names do not push everything to the right
+        let width = self.0.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0).clamp(10, 24);
+        let line = |(label, body): &(String, String)| format!("{label:<width$}  {body}").trim_end().to_string() + "\n";
+        self.0.iter().map(line).collect()
+    }
+}

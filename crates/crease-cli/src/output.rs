@@ -1,0 +1,240 @@
+//! What is printed: numbers, tensors and columns as text, and JSON.
+
+use crate::arithmetic::Answer;
+use crate::places::Places;
+use crease_core::{Number, Place, Rational, Tensor};
+use serde_json::Value;
+
+/// The most elements of a tensor that text shows in full.
+const ELEMENTS: usize = 64;
+
+/// The most characters of an exact number that text shows.
+const DIGITS: usize = 60;
+
+/// A float, the shortest decimal that reads back as the same.
+pub fn float(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".into(),
+        size if (1e-5..1e16).contains(&size) || !size.is_finite() => x.to_string(),
+        _ => format!("{x:e}"),
+    }
+}
+
+/// An exact number: a decimal if it has a short one, else a fraction, and where that is too long to read, about what it is.
+pub fn exact(x: &Rational) -> String {
+    // as many bits make about three tenths as many digits
+    if x.bits() <= 4 * DIGITS {
+        let text = x.to_string();
+        if text.chars().count() <= DIGITS {
+            return text;
+        }
+    }
+    let near = x.to_f64();
+    match near.is_finite() && near != 0.0 {
+        true => format!("≈ {}", float(near)),
+        false => beyond_floats(x),
+    }
+}
+
+/// About what a number is that no float comes near: by the power of two below it.
+fn beyond_floats(x: &Rational) -> String {
+    let (size, two) = (x.abs(), Rational::from(2));
+    let reaches = |k: i32| two.pow(k).is_some_and(|power| power <= size);
+    let bits = i32::try_from(x.bits()).unwrap_or(i32::MAX / 2);
+    let (mut low, mut high) = (-bits - 1, bits + 1);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if reaches(middle) { low = middle } else { high = middle }
+    }
+    let rest = two.pow(low).and_then(|power| size.checked_div(&power)).map_or(1.0, |r| r.to_f64());
+    let log = f64::from(low) * std::f64::consts::LOG10_2 + rest.log10();
+    let sign = if x.is_negative() { "-" } else { "" };
+    format!("≈ {sign}{:.4}e{}", 10f64.powf(log - log.floor()), log.floor())
+}
+
+/// A result as text. Large tensors are shown by their corners, unless `full`.
+pub fn answer(a: &Answer, full: bool) -> String {
+    match &a.exact {
+        Some(t) => tensor(t, &exact, full),
+        None => tensor(&a.near, &|x| float(*x), full),
+    }
+}
+
+fn tensor<N>(t: &Tensor<N>, show: &impl Fn(&N) -> String, full: bool) -> String {
+    let cut = !full && t.shape().len() > ELEMENTS;
+    let edge = match (cut, t.shape().rank()) {
+        (false, _) => usize::MAX,
+        (true, 1) => 4,
+        (true, 2) => 2,
+        (true, _) => 1,
+    };
+    let mut out = String::new();
+    nested(&mut out, t.shape().dims(), t.data(), edge, show);
+    if cut {
+        out.push_str(&format!("  of shape {}", t.shape()));
+    }
+    out
+}
+
+fn nested<N>(out: &mut String, dims: &[usize], data: &[N], edge: usize, show: &impl Fn(&N) -> String) {
+    let Some((&n, inner)) = dims.split_first() else {
+        out.push_str(&show(&data[0]));
+        return;
+    };
+    let size = data.len() / n;
+    let hidden = if n > edge.saturating_mul(2) { edge..n - edge } else { 0..0 };
+    out.push('[');
+    for i in 0..n {
+        if hidden.contains(&i) {
+            if i == hidden.start {
+                out.push_str(", …");
+            }
+            continue;
+        }
+        out.push_str(if i == 0 { "" } else { ", " });
+        nested(out, inner, &data[i * size..][..size], edge, show);
+    }
+    out.push(']');
+}
+
+/// A count, with commas from ten thousand on.
+pub fn count(n: impl ToString) -> String {
+    let digits = n.to_string();
+    let whole = digits.strip_prefix('-').unwrap_or(&digits);
+    if whole.len() < 5 || !whole.bytes().all(|b| b.is_ascii_digit()) {
+        return digits;
+    }
+    let mut out = String::new();
+    for (i, c) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    format!("{}{out}", &digits[..digits.len() - whole.len()])
+}
+
+/// A price as a number: whole ones with commas.
+pub fn price(x: &Rational) -> String {
+    if x.is_integer() { count(x.fraction()) } else { exact(x) }
+}
+
+/// A ratio, to two decimals.
+pub fn ratio(x: &Rational) -> String {
+    let text = format!("{:.2}", x.to_f64());
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
+/// Rows with their columns aligned, two blanks apart; those in `right` at their right ends. Nothing is left hanging at the
+/// ends of lines.
+pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
+    let wide = |s: &str| s.chars().count();
+    let width = |j: usize| rows.iter().filter_map(|r| r.get(j)).map(|s| wide(s)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows.iter().map(Vec::len).max().unwrap_or(0)).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (j, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let blanks = " ".repeat(width - wide(cell));
+            let (before, after) = if right.contains(&j) { (&*blanks, "") } else { ("", &*blanks) };
+            // a column that is empty throughout takes no room
+            let gap = if *width == 0 { "" } else { "  " };
+            line.extend([before, cell, after, gap]);
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A JSON object from its members, in this order.
+pub fn object<K: Into<String>>(members: impl IntoIterator<Item = (K, Value)>) -> Value {
+    Value::Object(members.into_iter().map(|(k, v)| (k.into(), v)).collect())
+}
+
+/// JSON as it is printed: one line.
+pub fn json(value: &Value) -> String {
+    format!("{value}\n")
+}
+
+/// An exact number as a JSON number: an integer if it is a short one, else the nearest float. What is beyond all floats
+/// is null.
+pub fn number(x: &Rational) -> Value {
+    match x.small_parts() {
+        Some((n, 1)) => n.into(),
+        _ => Number::to_f64(x).into(),
+    }
+}
+
+/// A tensor as nested arrays of JSON numbers.
+pub fn near(a: &Answer) -> Value {
+    match &a.exact {
+        Some(t) => arrays(t, &number),
+        None => arrays(&a.near, &|x| (*x).into()),
+    }
+}
+
+/// The same with strings such as "1/3", if the result is exact.
+pub fn fractions(a: &Answer) -> Option<Value> {
+    a.exact.as_ref().map(|t| arrays(t, &|x: &Rational| x.fraction().into()))
+}
+
+fn arrays<N>(t: &Tensor<N>, show: &impl Fn(&N) -> Value) -> Value {
+    fn part<N>(dims: &[usize], data: &[N], show: &impl Fn(&N) -> Value) -> Value {
+        match dims.split_first() {
+            None => show(&data[0]),
+            Some((&n, inner)) => data.chunks(data.len() / n).map(|chunk| part(inner, chunk, show)).collect(),
+        }
+    }
+    part(t.shape().dims(), t.data(), show)
+}
+
+/// A place as its line and column.
+pub fn place(places: &Places<'_>, at: Place) -> Value {
+    let (line, column) = places.line_and_column(at);
+    object([("line", line), ("column", column)].map(|(k, v)| (k, v.into())))
+}
+
+/// One thing as itself, several as a list: how JSON shows the outputs of a program.
+pub fn one_or_list(mut values: Vec<Value>) -> Value {
+    if values.len() == 1 { values.remove(0) } else { values.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crease_core::Shape;
+
+    #[test]
+    fn floats_are_short() {
+        assert_eq!(
+            [0.1, -0.0, 1e300, 2.5e-7, 3.0, -1e15].map(float),
+            ["0.1", "0", "1e300", "2.5e-7", "3", "-1000000000000000"]
+        );
+    }
+
+    #[test]
+    fn counts_have_commas() {
+        assert_eq!([1, 9999, 10000, -1234567].map(count), ["1", "9999", "10,000", "-1,234,567"]);
+        assert_eq!(count("1/30000"), "1/30000");
+    }
+
+    #[test]
+    fn large_tensors_show_their_corners() {
+        let t = Tensor::new(Shape::new([10, 10]).unwrap(), (0..100).map(f64::from).collect()).unwrap();
+        let show = |full| tensor(&t, &|x| float(*x), full);
+        assert_eq!(
+            show(false),
+            "[[0, 1, …, 8, 9], [10, 11, …, 18, 19], …, [80, 81, …, 88, 89], [90, 91, …, 98, 99]]  of shape [10, 10]"
+        );
+        assert!(show(true).contains("54, 55"));
+    }
+
+    #[test]
+    fn long_exact_numbers_are_told_roughly() {
+        assert_eq!(exact(&Rational::new(1, 3).unwrap()), "1/3");
+        assert_eq!(exact(&Rational::from(3).pow(1000).unwrap()), "≈ 1.3221e477");
+        assert_eq!(exact(&Rational::from(-3).pow(-1001).unwrap()), "≈ -2.5213e-478");
+        assert_eq!(exact(&Rational::from(3).pow(500).unwrap()), "≈ 3.6360291795869935e238");
+    }
+}

@@ -1,0 +1,170 @@
+//! Where programs and points come from: FILE, `-`, `-e`, `--program` and `--at` become a program, its text and a point.
+
+use crate::fault;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use crease_core::{Program, Rational, Shape, Tensor};
+use crease_formats::{Module, Point, PointError, parse, parse_expression, parse_point};
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The flags that name a program and a point.
+#[derive(Args)]
+pub struct SourceArgs {
+    /// A file in the language of crease; `-` reads standard input
+    #[arg(value_name = "FILE", required_unless_present = "expression")]
+    file: Option<String>,
+
+    /// An expression instead of a file; its free names are the inputs, in order of first appearance
+    #[arg(short = 'e', long, value_name = "EXPR", conflicts_with_all = ["file", "program"], allow_hyphen_values = true)]
+    expression: Option<String>,
+
+    /// The program of the file to take; else the last one
+    #[arg(long, value_name = "NAME")]
+    program: Option<String>,
+
+    /// The point, such as x=0,y=1/2,v=[1,2,3], or a .json or .npy file; with -e it also tells shapes
+    #[arg(long, value_name = "POINT", allow_hyphen_values = true)]
+    at: Option<String>,
+}
+
+/// A program, the text that it came from, and the point that was given.
+pub struct Source {
+    /// What to call the text in messages.
+    pub file: String,
+    /// The text.
+    pub text: String,
+    /// The program.
+    pub program: Arc<Program>,
+    given: Given,
+}
+
+/// What `--at` said.
+enum Given {
+    Nothing,
+    Point(Point),
+    /// An array without a name, for a program with one input.
+    Array(Vec<u8>),
+}
+
+impl SourceArgs {
+    /// Reads what the flags name.
+    pub fn load(&self) -> Result<Source> {
+        let given = self.at.as_deref().map_or(Ok(Given::Nothing), read_point)?;
+        if let Some(text) = &self.expression {
+            let program = expression(text, &given).map_err(|e| fault::text(&e, text, "<expression>"))?;
+            let file = "<expression>".into();
+            return Ok(Source { file, text: text.clone(), program: Arc::new(program), given });
+        }
+        // clap sees to it that there is one or the other
+        let path = self.file.as_deref().unwrap_or("-");
+        let bytes = read_program(path)?;
+        let file = if path == "-" { "<stdin>" } else { path };
+        let text = utf8(bytes, file)?;
+        let module = parse(&text).map_err(|e| fault::text(&e, &text, file))?;
+        let program = pick(&module, self.program.as_deref(), file)?;
+        Ok(Source { file: file.into(), text, program, given })
+    }
+}
+
+impl Source {
+    /// The values of the program's inputs, in order.
+    pub fn inputs(&self) -> Result<Vec<Tensor<Rational>>> {
+        let names: Vec<&str> = self.program.inputs().iter().map(|i| &*i.name).collect();
+        let from_array;
+        let point = match (&self.given, &names[..]) {
+            (Given::Nothing, _) => &Point::default(),
+            (Given::Point(point), _) => point,
+            (Given::Array(bytes), [name]) => {
+                from_array = Point::from_npy(bytes, name)?;
+                &from_array
+            }
+            (Given::Array(_), _) => bail!(
+                "an NPY file holds one array, but `{}` has {} inputs; give a JSON file such as {{\"x\": 0, \"v\": [1, 2]}}",
+                self.program.name(),
+                names.len()
+            ),
+        };
+        let bound = point.bind(&self.program)?;
+        let tensors = bound.into_iter().map(|(shape, data)| Tensor::new(shape, data));
+        tensors.collect::<Option<_>>().ok_or_else(|| anyhow!("a value of the point does not fill its shape"))
+    }
+}
+
+fn expression(text: &str, given: &Given) -> Result<Program, crease_formats::TextError> {
+    let array = match given {
+        Given::Array(bytes) => Point::from_npy(bytes, "x").ok().and_then(|p| p.shape_of("x").cloned()),
+        _ => None,
+    };
+    parse_expression(text, &|name| -> Option<Shape> {
+        match given {
+            Given::Nothing => None,
+            Given::Point(point) => point.shape_of(name).cloned(),
+            Given::Array(_) => array.clone(),
+        }
+    })
+}
+
+fn pick(module: &Module, name: Option<&str>, file: &str) -> Result<Arc<Program>> {
+    let Some(name) = name else { return Ok(module.main().clone()) };
+    module.get(name).cloned().ok_or_else(|| {
+        let mut names: Vec<String> = module.names().take(8).map(|n| format!("`{n}`")).collect();
+        if module.names().len() > names.len() {
+            names.push("...".into());
+        }
+        anyhow!("{file} has no program `{name}`; it has {}", names.join(", "))
+    })
+}
+
+fn read_point(text: &str) -> Result<Given> {
+    let ends = |extension: &str| text.to_ascii_lowercase().ends_with(extension);
+    if !ends(".json") && !ends(".npy") {
+        return parse_point(text).map(Given::Point).map_err(|e| in_point(e, text));
+    }
+    let bytes = read(text)?;
+    if ends(".npy") {
+        Point::from_npy(&bytes, "x").map_err(|e| anyhow!("{text}: {e}"))?;
+        return Ok(Given::Array(bytes));
+    }
+    let json = utf8(bytes, text)?;
+    Ok(Given::Point(Point::from_json(&json).map_err(|e| anyhow!("{text}: {e}"))?))
+}
+
+fn in_point(e: PointError, text: &str) -> anyhow::Error {
+    match e {
+        // shows what was read up to the fault, where that is short enough to show
+        PointError::Syntax { .. } if text.len() <= 60 => anyhow!("--at `{text}`: {e}"),
+        _ => anyhow!("--at: {e}"),
+    }
+}
+
+fn read_program(path: &str) -> Result<Vec<u8>> {
+    if path.to_ascii_lowercase().ends_with(".onnx") {
+        bail!("{path}: ONNX files come with a later release; this one reads programs in the language of crease");
+    }
+    if path == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
+        return Ok(bytes);
+    }
+    read(path)
+}
+
+fn read(path: &str) -> Result<Vec<u8>> {
+    if Path::new(path).is_dir() {
+        bail!("{path} is a directory, not a file");
+    }
+    std::fs::read(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => anyhow!("there is no file {path}"),
+        std::io::ErrorKind::PermissionDenied => anyhow!("{path} cannot be read: permission denied"),
+        _ => anyhow!("{path} cannot be read: {e}"),
+    })
+}
+
+fn utf8(bytes: Vec<u8>, file: &str) -> Result<String> {
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        anyhow!("{file} is not UTF-8 text: byte {at} is 0x{:02x}", e.as_bytes()[at])
+    })
+}

@@ -1,0 +1,132 @@
+//! Ties: which kinks a run met, and what was picked there.
+//!
+//! Kinks proper come from [`kinks`](crease_core::kinks()), those of selections from [`borders`].
+
+use crate::borders;
+use crate::places::Places;
+use crease_core::differentiate::Selection;
+use crease_core::op::{Kink, Op};
+use crease_core::{KinkHit, Number, Place, Program, RunError, Tensor, Ties, kinks};
+use std::collections::HashMap;
+
+/// A place of the program where ties were met.
+#[derive(Clone, PartialEq)]
+pub struct Met {
+    /// The operation.
+    pub operation: &'static str,
+    /// The program that it stands in.
+    pub program: String,
+    /// The number of its equation.
+    pub equation: usize,
+    /// Its place in the text.
+    pub place: Option<Place>,
+    /// The equation as text.
+    pub shown: String,
+    /// How many elements were at a kink, over all times that the equation was run.
+    pub elements: usize,
+    /// Whether all of that is certain.
+    pub certain: bool,
+    /// Whether it is a border of a selection and not a kink of an operation.
+    pub border: bool,
+}
+
+impl Met {
+    fn new(hit: KinkHit) -> Self {
+        let KinkHit { site, kink, elements, certain } = hit;
+        Met {
+            operation: kink,
+            program: site.program,
+            equation: site.equation,
+            place: site.place,
+            shown: site.shown,
+            elements,
+            certain,
+            border: false,
+        }
+    }
+
+    /// What to show of it: the text where it came from, or the equation.
+    pub fn text(&self, places: &Places<'_>) -> String {
+        self.place.map_or_else(|| self.shown.clone(), |place| places.piece(place))
+    }
+}
+
+/// Runs a program and tells the ties that it met, each place once, in the order in which they were first met.
+pub fn find<N: Number>(p: &Program, inputs: &[Tensor<N>]) -> Result<Vec<Met>, RunError> {
+    let (_, hits) = kinks(p, inputs)?;
+    let mut all: Vec<Met> = hits.into_iter().map(Met::new).collect();
+    all.extend(borders::find(p, inputs)?);
+    Ok(merge(all))
+}
+
+fn merge(all: Vec<Met>) -> Vec<Met> {
+    let mut index: HashMap<(String, usize, Option<Place>), usize> = HashMap::new();
+    let mut out: Vec<Met> = Vec::new();
+    for met in all {
+        let key = (met.program.clone(), met.equation, met.place);
+        match index.get(&key) {
+            Some(&i) => {
+                out[i].elements += met.elements;
+                out[i].certain &= met.certain;
+            }
+            None => {
+                index.insert(key, out.len());
+                out.push(met);
+            }
+        }
+    }
+    out
+}
+
+/// What the selection picked at the ties that were met, each convention once.
+pub fn conventions(p: &Program, met: &[Met], selection: &Selection) -> Vec<String> {
+    let library = p.library();
+    let mut by_name: HashMap<&str, Vec<&Program>> = HashMap::new();
+    for q in library.iter().map(|q| &**q).chain([p]) {
+        by_name.entry(q.name()).or_default().push(q);
+    }
+    let mut out: Vec<String> = Vec::new();
+    for m in met {
+        let named = by_name.get(&*m.program).into_iter().flatten();
+        let kink = named.copied().find_map(|q| kink_at(q, m));
+        let text = match (kink, m.border) {
+            (_, true) => "on a border, the branch that holds there, if the program is continuous".into(),
+            (Some(kink), _) => convention(kink, selection),
+            (None, _) => m.operation.into(),
+        };
+        if !out.contains(&text) {
+            out.push(text);
+        }
+    }
+    out
+}
+
+fn kink_at<'p>(p: &'p Program, met: &Met) -> Option<&'p Kink> {
+    if met.equation >= p.len() {
+        return None;
+    }
+    match p.equation(met.equation).op {
+        Op::Kink(kink) | Op::Joint(kink, _) if kink.name() == met.operation => Some(kink),
+        _ => None,
+    }
+}
+
+fn convention(kink: &Kink, selection: &Selection) -> String {
+    let choice = selection.choice(kink);
+    let name = kink.name();
+    let ties = match choice.ties {
+        Ties::First => "the first of equals",
+        Ties::Last => "the last of equals",
+        Ties::Average => "shared by equals",
+        Ties::Every => "every one of equals",
+    };
+    match kink {
+        Kink::TimesRelu => format!("relu'(0) = {} in times_relu", choice.at_kink),
+        Kink::Norm1(_) => format!("abs'(0) = {} in norm1", choice.at_kink),
+        Kink::NormInf(_) => format!("norminf: {ties}, abs'(0) = {}", choice.at_kink),
+        Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => format!("{name}'(0) = {}", choice.at_kink),
+        Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) | Kink::Sort(_) | Kink::MaxLinear { .. } => {
+            format!("{name}: {ties}")
+        }
+    }
+}
