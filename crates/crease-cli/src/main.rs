@@ -7,7 +7,6 @@
 //! arithmetic  exact rationals where they do, f64 where they do not, and whether ties can be trusted
 //! exact       rationals that stop before they grow too long
 //! ties        which kinks were met, and what was picked there
-//! borders     where selections stand between two branches
 //! transform   --derive, --inline, --scalarize, --lower, --simplify
 //! how         --select and --technique
 //! places      bytes of a text as lines, columns and pieces of text
@@ -19,7 +18,6 @@
 //! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage.
 
 mod arithmetic;
-mod borders;
 mod commands;
 mod exact;
 mod fault;

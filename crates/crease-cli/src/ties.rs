@@ -1,8 +1,5 @@
 //! Ties: which kinks a run met, and what was picked there.
-//!
-//! Kinks proper come from [`kinks`](crease_core::kinks()), those of selections from [`borders`].
 
-use crate::borders;
 use crate::places::Places;
 use crease_core::differentiate::Selection;
 use crease_core::op::{Kink, Op};
@@ -26,7 +23,7 @@ pub struct Met {
     pub elements: usize,
     /// Whether all of that is certain.
     pub certain: bool,
-    /// Whether it is a border of a selection and not a kink of an operation.
+    /// Whether it is a comparison, a border of a selection, and not a kink of an operation.
     pub border: bool,
 }
 
@@ -41,7 +38,7 @@ impl Met {
             shown: site.shown,
             elements,
             certain,
-            border: false,
+            border: !kink.starts_with(char::is_alphabetic),
         }
     }
 
@@ -54,12 +51,10 @@ impl Met {
 /// Runs a program and tells the ties that it met, each place once, in the order in which they were first met.
 pub fn find<N: Number>(p: &Program, inputs: &[Tensor<N>]) -> Result<Vec<Met>, RunError> {
     let (_, hits) = kinks(p, inputs)?;
-    let mut all: Vec<Met> = hits.into_iter().map(Met::new).collect();
-    all.extend(borders::find(p, inputs)?);
-    Ok(merge(all))
+    Ok(merge(hits.into_iter().map(Met::new)))
 }
 
-fn merge(all: Vec<Met>) -> Vec<Met> {
+fn merge(all: impl Iterator<Item = Met>) -> Vec<Met> {
     let mut index: HashMap<(String, usize, Option<Place>), usize> = HashMap::new();
     let mut out: Vec<Met> = Vec::new();
     for met in all {

@@ -131,7 +131,7 @@ fn a_border_of_a_selection_is_a_tie() {
     let program = "select { x > 0 => x, else => 0 }";
     let on = run_json(&["grad", "-e", program, "--at", "x=0", "--json"]);
     assert_eq!((&on["kind"], &on["met"][0]["text"]), (&json!("conservative"), &json!("x > 0")));
-    // the derivative there is 1, although the branch that holds at 0 says 2
+    // an input that is its own condition: the derivative there is 1, although the branch that holds at 0 says 2
     let number = run_json(&["grad", "-e", "select { x => x, else => 2 * x }", "--at", "x=0", "--json"]);
     assert_eq!(number["kind"], json!("conservative"));
     let off = run_json(&["grad", "-e", program, "--at", "x=1", "--json"]);

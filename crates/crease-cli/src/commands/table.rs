@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use crease::errata::{Erratum, errata};
-use crease::tables::{Cell, Column, Row, Table as Figures, Verdict, table1, table2, table3};
+use crease::tables::{Cell, Column, Table as Figures, Verdict, cases, table1, table2, table3};
 use serde_json::Value;
 
 /// The width of the text below a table.
@@ -36,19 +36,25 @@ pub struct Table {
 
 impl Table {
     pub fn run(&self) -> Result<String> {
-        let table = match self.number {
-            1 => table1()?,
-            2 => table2()?,
-            _ => table3(self.n as usize)?,
+        let n = self.n as usize;
+        let tables = match self.number {
+            1 => vec![table1()?],
+            2 => vec![table2()?],
+            _ => vec![table3(n)?, cases(n)?],
         };
-        let errata = cited(&table)?;
-        Ok(if self.json { output::json(&json(&table, &errata)) } else { text(&table, &errata) })
+        let errata = cited(&tables)?;
+        if self.json {
+            return Ok(output::json(&json(&tables, &errata)));
+        }
+        let mut out: String = tables.iter().map(|t| grid(t) + "\n").collect();
+        out.push_str(&notes(&errata));
+        Ok(out.trim_end().to_string() + "\n")
     }
 }
 
 /// The errata that a table needs.
-fn cited(table: &Figures) -> Result<Vec<Erratum>> {
-    let cells = || table.columns.iter().flat_map(|c| &c.cells);
+fn cited(tables: &[Figures]) -> Result<Vec<Erratum>> {
+    let cells = || tables.iter().flat_map(|t| &t.columns).flat_map(|c| &c.cells);
     let wanted = |id: &str| cells().any(|c| matches!(c.verdict, Verdict::Differs(cited) if cited == id));
     Ok(errata()?.into_iter().filter(|e| wanted(e.id)).collect())
 }
@@ -57,11 +63,10 @@ fn cited(table: &Figures) -> Result<Vec<Erratum>> {
 /// least bound; the form itself follows from the rows above, and is in the JSON.
 fn computed(table: &Figures, cell: &Cell) -> String {
     let form = cell.shown();
-    match cell.worst().value {
-        Some(bound) if cell.row == Row::Omega && form.contains("c_") => format!("≤ {}", bound.fraction()),
-        None if cell.row == Row::Omega && form.contains("c_") => "unbounded".into(),
-        _ if table.number == 3 => form.replace("c_relu", "c_R").replace("c_nonlin", "c_nl"),
-        _ => form,
+    let text = cell.bound().map_or(form, |bound| bound.replace("<=", "≤"));
+    match table.number {
+        3 => text.replace("c_relu", "c_R").replace("c_nonlin", "c_nl"),
+        _ => text,
     }
 }
 
@@ -74,7 +79,8 @@ fn mark(cell: &Cell) -> String {
     }
 }
 
-fn text(table: &Figures, errata: &[Erratum]) -> String {
+/// A table as text.
+fn grid(table: &Figures) -> String {
     let mut grid = comfy_table::Table::new();
     grid.load_preset(UTF8_HORIZONTAL_ONLY);
     let single = table.columns.iter().all(|c| c.cells.len() == 1);
@@ -97,12 +103,19 @@ fn text(table: &Figures, errata: &[Erratum]) -> String {
     let mut out = format!("Table {}: {}\nomega = (cost(gd) + 2 cost(x)|pr|) / cost(g)\n", table.number, table.title);
     out.push_str(&grid.join("\n"));
     out.push('\n');
+    out
+}
+
+/// The errata that stand below the tables.
+fn notes(errata: &[Erratum]) -> String {
+    let mut out = String::new();
     for e in errata {
-        out.push_str(&format!("\n{}\n", e.id));
+        out.push_str(&format!("{}\n", e.id));
         for (label, body) in [("where", e.place), ("the paper", e.says), ("computed", &e.computed), ("holds", e.holds)]
         {
             out.push_str(&wrapped(label, body));
         }
+        out.push('\n');
     }
     out
 }
@@ -130,9 +143,9 @@ fn wrapped(label: &str, body: &str) -> String {
     out
 }
 
-fn json(table: &Figures, errata: &[Erratum]) -> Value {
+fn json(tables: &[Figures], errata: &[Erratum]) -> Value {
     let mut figures = Vec::new();
-    for column in &table.columns {
+    for column in tables.iter().flat_map(|t| &t.columns) {
         for cell in &column.cells {
             let (verdict, erratum) = match &cell.verdict {
                 Verdict::Agrees => ("agrees", Value::Null),
@@ -160,8 +173,8 @@ fn json(table: &Figures, errata: &[Erratum]) -> Value {
         ])
     });
     object([
-        ("table", table.number.into()),
-        ("title", table.title.as_str().into()),
+        ("table", tables[0].number.into()),
+        ("title", tables[0].title.as_str().into()),
         ("figures", figures.into()),
         ("errata", errata.collect()),
     ])

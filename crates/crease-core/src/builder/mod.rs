@@ -55,6 +55,9 @@ pub enum BuildError {
         /// What does not fit.
         why: String,
     },
+    /// A number where a truth value is needed.
+    #[error("a condition is a comparison such as x > 0, or several joined by and, or, not; {0} is a number")]
+    NotATruth(Value),
     /// Variables of two different traces in one expression.
     #[error("an expression mixes variables of two different traces")]
     ForeignVariable,
@@ -193,6 +196,11 @@ impl Builder {
 
     fn push_raw(&mut self, op: Op, args: &[Atom]) -> Result<(u32, u32), BuildError> {
         self.check_atoms(args)?;
+        match &op {
+            Op::Logic(_) => self.check_truths(args)?,
+            Op::Select(branches) => self.check_truths(&args[..args.len().min(branches.len().saturating_sub(1))])?,
+            _ => {}
+        }
         let p = &mut self.program;
         if p.args.len() + args.len() >= 1 << 31 {
             return Err(BuildError::TooLarge);
@@ -222,6 +230,23 @@ impl Builder {
                 Atom::Value(v) if v.index() >= self.program.values() => return Err(BuildError::UnknownValue(v)),
                 Atom::Const(c) if c.0 as usize >= self.program.consts.len() => return Err(BuildError::ForeignVariable),
                 _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that values are 0 or 1 by their making, as far as that can be seen: an input, or what a call returns, is seen to
+    /// only in the run.
+    fn check_truths(&self, atoms: &[Atom]) -> Result<(), BuildError> {
+        for atom in atoms.iter().filter_map(|a| a.value()) {
+            let mut v = atom;
+            while let Some(i) = self.program.definition(v) {
+                let e = self.program.equation(i);
+                match (e.op, e.args) {
+                    (Op::View { .. }, [Atom::Value(source)]) => v = *source,
+                    (Op::Compare(_) | Op::Logic(_) | Op::Call(_) | Op::Select(_), _) => break,
+                    _ => return Err(BuildError::NotATruth(atom)),
+                }
             }
         }
         Ok(())

@@ -224,9 +224,8 @@ impl Item {
         };
         let tick = if self.joint.is_some() { "'" } else { "" };
         let fixed = match self.kind {
-            ItemKind::Add | ItemKind::Sub | ItemKind::Mul | ItemKind::Div | ItemKind::TimesRelu | ItemKind::Compare => {
-                Some(2)
-            }
+            ItemKind::Add | ItemKind::Sub | ItemKind::Mul | ItemKind::Div | ItemKind::TimesRelu => Some(2),
+            ItemKind::Compare | ItemKind::Logic => Some(0),
             ItemKind::LogSumExp
             | ItemKind::Max
             | ItemKind::Min
@@ -236,7 +235,6 @@ impl Item {
             | ItemKind::NormInf
             | ItemKind::MaxLinear { .. }
             | ItemKind::Permute => None,
-            ItemKind::Logic => Some(self.size),
             _ => Some(1),
         };
         match fixed {

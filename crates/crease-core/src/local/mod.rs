@@ -15,7 +15,11 @@
 //! that could be neither proved nor refuted is listed.
 
 mod localize;
+mod lower;
 mod normal;
+mod prune;
+mod select;
+mod weigh;
 
 pub use localize::{LocalError, localize};
 pub use normal::{Form, NormalForm, NormalKink};
@@ -67,6 +71,7 @@ pub struct ActiveKink {
     pub operation: &'static str,
     /// The equation of the program, and its place in the source.
     pub site: Site,
+    tie: weigh::Tie,
 }
 
 /// A kink that is decided at the point, and how far it is from switching.

@@ -84,7 +84,7 @@ pub struct NormalKink {
 }
 
 /// A local model without linear nodes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct NormalForm {
     /// The number of coordinates of a direction.
     pub dimension: usize,
@@ -108,6 +108,13 @@ impl LocalModel {
     /// assert_eq!(normal.outputs[0].to_string(), "d0 + d1 + k0");
     /// ```
     pub fn normal_form(&self) -> NormalForm {
+        self.normal_form_within(usize::MAX).unwrap_or_default()
+    }
+
+    /// The normal form, unless it takes more than so many steps: forms can be long, and linear nodes are visited once for each kink
+    /// that uses them.
+    pub fn normal_form_within(&self, steps: usize) -> Option<NormalForm> {
+        let mut left = steps;
         let mut eliminated: HashMap<NodeId, Form> = HashMap::new();
         let mut kinks: Vec<NormalKink> = Vec::new();
         for (origin, kink) in self.kinks.iter().enumerate() {
@@ -115,7 +122,7 @@ impl LocalModel {
             let mut forms: Vec<Form> = Vec::new();
             let mut kept: Vec<usize> = Vec::new();
             for (i, &m) in members.iter().enumerate() {
-                let form = self.form(m, &eliminated);
+                let form = self.form_within(m, &eliminated, &mut left)?;
                 if !forms.contains(&form) {
                     forms.push(form);
                     kept.push(i);
@@ -129,38 +136,57 @@ impl LocalModel {
             };
             eliminated.insert(kink.node, form);
         }
-        let outputs = self.outputs.iter().map(|&o| self.form(o, &eliminated)).collect();
+        let outputs = self.outputs.iter().map(|&o| self.form_within(o, &eliminated, &mut left));
+        let outputs = outputs.collect::<Option<Vec<_>>>()?;
         let mut normal = NormalForm { dimension: self.directions, kinks, outputs };
         normal.drop_unused();
-        normal
+        Some(normal)
     }
 
-    /// The form of a node, in the direction and in those nodes whose forms are given; every kink below it must be.
+    /// The form of a node, in the direction and in those nodes whose forms are given. Kinks without a form keep the number of
+    /// their node.
     pub(super) fn form(&self, node: NodeId, known: &HashMap<NodeId, Form>) -> Form {
+        let mut unlimited = usize::MAX;
+        self.form_within(node, known, &mut unlimited).unwrap_or_default()
+    }
+
+    fn form_within(&self, node: NodeId, known: &HashMap<NodeId, Form>, left: &mut usize) -> Option<Form> {
         // adjoints from the node down; nodes are numbered so that arguments come first
         let mut adjoints: BTreeMap<NodeId, Rational> = BTreeMap::from([(node, Rational::ONE)]);
-        let mut out = Form::default();
+        let mut directions: BTreeMap<usize, Rational> = BTreeMap::new();
+        let mut kinks: BTreeMap<usize, Rational> = BTreeMap::new();
+        let add = |sum: &mut BTreeMap<usize, Rational>, weight: &Rational, terms: &[(usize, Rational)]| {
+            terms.iter().for_each(|(i, c)| sum.entry(*i).or_default().add_mul(weight, c));
+        };
         while let Some((id, weight)) = adjoints.pop_last() {
             if weight.is_zero() {
                 continue;
             }
-            if let Some(form) = known.get(&id) {
-                out = out.plus(&weight, form);
-                continue;
-            }
-            match self.node(id) {
-                Node::Direction(i) => out.directions.push((i, weight)),
-                Node::Linear(terms) => {
-                    for t in terms {
-                        adjoints.entry(t.node).or_insert(Rational::ZERO).add_mul(&weight, &t.coefficient);
-                    }
+            let steps = match (known.get(&id), self.node(id)) {
+                (Some(form), _) => {
+                    add(&mut directions, &weight, &form.directions);
+                    add(&mut kinks, &weight, &form.kinks);
+                    form.directions.len() + form.kinks.len()
                 }
-                Node::Max(_) => out.kinks.push((id.index(), weight)),
-            }
+                (None, Node::Direction(i)) => {
+                    *directions.entry(i).or_default() += weight;
+                    1
+                }
+                (None, Node::Linear(terms)) => {
+                    for t in terms {
+                        adjoints.entry(t.node).or_default().add_mul(&weight, &t.coefficient);
+                    }
+                    terms.len()
+                }
+                (None, Node::Max(_)) => {
+                    *kinks.entry(id.index()).or_default() += weight;
+                    1
+                }
+            };
+            *left = left.checked_sub(steps)?;
         }
-        out.directions = merge(&out.directions, &Rational::ZERO, &[]);
-        out.kinks = merge(&out.kinks, &Rational::ZERO, &[]);
-        out
+        let list = |sum: BTreeMap<usize, Rational>| sum.into_iter().filter(|(_, c)| !c.is_zero()).collect();
+        Some(Form { directions: list(directions), kinks: list(kinks) })
     }
 }
 

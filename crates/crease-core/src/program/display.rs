@@ -158,9 +158,11 @@ fn print_one(
 impl Program {
     /// An equation as it stands behind `let v = `, callees by their own names.
     pub(crate) fn equation_text(&self, i: usize) -> String {
+        let e = self.equation(i);
         let named = |p: &Arc<Program>| (Arc::as_ptr(p), p.name().to_string());
-        let names = self.callees().iter().map(|c| named(&c.program)).collect();
-        Printer::new(self, &names).equation(&self.equation(i))
+        let names = e.op.callees().iter().map(|id| named(&self.callee(*id).program)).collect();
+        // inputs by their own names: finding others would take longer than the text is worth
+        Printer { p: self, names: &names, inputs: Vec::new(), prefix: "v" }.equation(&e)
     }
 }
 
@@ -187,9 +189,10 @@ impl<'p> Printer<'p> {
     }
 
     fn value(&self, v: Value) -> String {
-        match self.inputs.get(v.index()) {
-            Some(name) => name.clone(),
-            None => format!("{}{}", self.prefix, v.index()),
+        match (self.inputs.get(v.index()), self.p.inputs().get(v.index())) {
+            (Some(name), _) => name.clone(),
+            (None, Some(input)) => input.name.to_string(),
+            (None, None) => format!("{}{}", self.prefix, v.index()),
         }
     }
 

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 pub struct KinkHit {
     /// Which equation.
     pub site: Site,
-    /// The operation.
+    /// The operation: a nonsmooth one, or the comparison on which a selection depends.
     pub kink: &'static str,
     /// How many elements of the equation were at a kink.
     pub elements: usize,
@@ -59,9 +59,14 @@ impl Count {
 impl<N: Number> Observer<N> for Watch {
     fn step(&mut self, p: &Program, i: usize, args: &[Arg<'_, N>], results: &[Vec<N>]) {
         let e = p.equation(i);
-        let (Op::Kink(kink) | Op::Joint(kink, _)) = e.op else { return };
         let mut count = Count::default();
-        let len = results[0].len();
+        let len = results.first().map_or(0, Vec::len);
+        if let Op::Compare(how) = e.op {
+            // between equal numbers a selection stands between two of its branches
+            (0..len).for_each(|k| count.note(args[0].get(k).compare(args[1].get(k))));
+            return self.hit(p, i, how.sign(), count);
+        }
+        let (Op::Kink(kink) | Op::Joint(kink, _)) = e.op else { return };
         match kink {
             Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => {
                 (0..len).for_each(|k| count.note(args[0].get(k).compare(&N::zero())));
@@ -89,18 +94,29 @@ impl<N: Number> Observer<N> for Watch {
                 }
             }
         }
-        if count.certain + count.possible > 0 {
-            self.hits.push(KinkHit {
-                site: Site::new(p, i),
-                kink: kink.name(),
-                elements: count.certain + count.possible,
-                certain: count.possible == 0,
-            });
+        self.hit(p, i, kink.name(), count);
+    }
+
+    fn chosen(&mut self, p: &Program, i: usize, open: usize) {
+        // an input that is itself the condition: whether its neighbours choose the same branch is not seen from here
+        let e = p.equation(i);
+        let conditions = &e.args[..e.op.callees().len() - 1];
+        let inputs = conditions.iter().filter_map(|a| a.value()).filter(|v| p.definition(*v).is_none()).count();
+        if open == 0 {
+            self.hit(p, i, "select", Count { certain: 0, possible: inputs });
         }
     }
 }
 
 impl Watch {
+    fn hit(&mut self, p: &Program, equation: usize, kink: &'static str, count: Count) {
+        let elements = count.certain + count.possible;
+        if elements > 0 {
+            let site = Site::new(p, equation);
+            self.hits.push(KinkHit { site, kink, elements, certain: count.possible == 0 });
+        }
+    }
+
     fn max_linear<N: Number>(&mut self, args: &[Arg<'_, N>], kink: &Kink, results: &[Vec<N>], count: &mut Count) {
         let Kink::MaxLinear { lane, rows } = kink else { return };
         let flat: Vec<&N> = match lane {

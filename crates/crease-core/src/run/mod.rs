@@ -99,6 +99,9 @@ pub enum RunFault {
     /// A result that is no number.
     #[error("the result is not a number")]
     NotANumber,
+    /// A condition that is neither true nor false.
+    #[error("a condition must be 1 or 0, true or false, but here it is {0}")]
+    NotATruth(String),
 }
 
 impl fmt::Display for RunError {
@@ -116,6 +119,9 @@ impl std::error::Error for RunError {}
 pub trait Observer<N> {
     /// Called after an equation that runs no sub-program has been carried out.
     fn step(&mut self, program: &Program, equation: usize, args: &[Arg<'_, N>], results: &[Vec<N>]);
+
+    /// Called when a selection has chosen a branch, with the number of calls that are open: 0 in the program that was run.
+    fn chosen(&mut self, _program: &Program, _equation: usize, _open: usize) {}
 }
 
 /// An observer that does not look.
@@ -175,6 +181,7 @@ pub fn run_with<N: Number>(
     let mut machine = Machine { arithmetic, constants: HashMap::new() };
     let mut frames = vec![machine.frame(p, first, 0)?];
     loop {
+        let depth = frames.len() - 1;
         let Some(frame) = frames.last_mut() else { unreachable!("the frame of the main program ends the loop") };
         let program = frame.program;
         if frame.next == program.len() {
@@ -204,7 +211,8 @@ pub fn run_with<N: Number>(
             }
             Op::Select(ids) => {
                 let (conditions, rest) = e.args.split_at(ids.len() - 1);
-                let chosen = choose(frame, conditions).map_err(|e| here(e.into()))?;
+                let chosen = choose(frame, conditions).map_err(here)?;
+                observer.chosen(program, i, depth);
                 let args = rest.iter().map(|&a| frame.cell(a)).collect();
                 let callee = &program.callee(ids[chosen]).program;
                 let into = e.first.index();
@@ -228,12 +236,16 @@ pub fn run_with<N: Number>(
 }
 
 /// The first branch whose condition holds.
-fn choose<N: Number>(frame: &Frame<'_, N>, conditions: &[Atom]) -> Result<usize, NumberError> {
+fn choose<N: Number>(frame: &Frame<'_, N>, conditions: &[Atom]) -> Result<usize, RunFault> {
     for (i, &c) in conditions.iter().enumerate() {
-        match frame.arg(c).get(0).compare(&N::zero()) {
-            Some(order) if order.is_ne() => return Ok(i),
-            Some(_) => {}
-            None => return Err(NumberError::Undecided),
+        let truth = frame.arg(c).get(0);
+        if *truth == N::one() {
+            return Ok(i);
+        }
+        match truth.compare(&N::zero()) {
+            Some(std::cmp::Ordering::Equal) => {}
+            None => return Err(NumberError::Undecided.into()),
+            Some(_) => return Err(RunFault::NotATruth(truth.to_string())),
         }
     }
     Ok(conditions.len())

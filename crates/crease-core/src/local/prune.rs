@@ -1,0 +1,61 @@
+//! Dropping what no output depends on.
+
+use super::{LocalModel, Node, NodeId, Stored, Term};
+
+impl LocalModel {
+    /// Which nodes the outputs depend on.
+    pub(super) fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.len()];
+        self.outputs.iter().for_each(|o| used[o.index()] = true);
+        for i in (0..self.len()).rev().filter(|&i| i >= self.directions) {
+            if !used[i] {
+                continue;
+            }
+            match self.node(NodeId(i as u32)) {
+                Node::Linear(terms) => terms.iter().for_each(|t| used[t.node.index()] = true),
+                Node::Max(members) => members.iter().for_each(|m| used[m.index()] = true),
+                Node::Direction(_) => {}
+            }
+        }
+        used
+    }
+
+    /// The same model with those nodes only.
+    pub(super) fn pruned(mut self, used: &[bool]) -> LocalModel {
+        if used[self.directions..].iter().all(|&u| u) {
+            return self;
+        }
+        let mut number: Vec<NodeId> = Vec::with_capacity(used.len());
+        let mut next = 0;
+        for (i, &keep) in used.iter().enumerate() {
+            number.push(NodeId(next));
+            next += u32::from(keep || i < self.directions);
+        }
+        let moved = |n: NodeId| number[n.index()];
+        let nodes = std::mem::take(&mut self.nodes);
+        let mut terms: Vec<Term> = Vec::with_capacity(self.terms.len());
+        let mut members: Vec<NodeId> = Vec::with_capacity(self.members.len());
+        let kept = nodes.into_iter().zip(&used[self.directions..]).filter(|(_, used)| **used);
+        for (stored, _) in kept {
+            self.nodes.push(match stored {
+                Stored::Linear { start, end } => {
+                    let first = terms.len() as u32;
+                    for t in &mut self.terms[start as usize..end as usize] {
+                        let coefficient = std::mem::take(&mut t.coefficient);
+                        terms.push(Term { coefficient, node: moved(t.node) });
+                    }
+                    Stored::Linear { start: first, end: terms.len() as u32 }
+                }
+                Stored::Max { start, end } => {
+                    let first = members.len() as u32;
+                    members.extend(self.members[start as usize..end as usize].iter().map(|&m| moved(m)));
+                    Stored::Max { start: first, end: members.len() as u32 }
+                }
+            });
+        }
+        (self.terms, self.members) = (terms, members);
+        self.outputs.iter_mut().for_each(|o| *o = moved(*o));
+        self.kinks.iter_mut().for_each(|k| k.node = moved(k.node));
+        self
+    }
+}
