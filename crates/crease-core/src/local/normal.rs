@@ -2,7 +2,7 @@
 
 use super::{LocalModel, Node, NodeId};
 use crate::number::Rational;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 /// A linear form in the coordinates of the direction and in kinks, sparse.
@@ -121,9 +121,10 @@ impl LocalModel {
             let Node::Max(members) = self.node(kink.node) else { continue };
             let mut forms: Vec<Form> = Vec::new();
             let mut kept: Vec<usize> = Vec::new();
+            let mut seen: HashSet<Form> = HashSet::new();
             for (i, &m) in members.iter().enumerate() {
                 let form = self.form_within(m, &eliminated, &mut left)?;
-                if !forms.contains(&form) {
+                if seen.insert(form.clone()) {
                     forms.push(form);
                     kept.push(i);
                 }

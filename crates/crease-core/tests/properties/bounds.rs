@@ -81,7 +81,7 @@ fn counted_is_at_most_model_is_at_most_omega_cost_with_every_technique_for_calls
 #[test]
 fn counted_is_at_most_model_is_at_most_omega_cost_with_selections() {
     let options = |_: &mut _, n| Options::new(Dictionary::Everything).branches().calls(2).equations(n);
-    check_programs(23, 300, 8, options, |p, rng| {
+    check_programs(23, 800, 8, options, |p, rng| {
         let how = How::default().technique(*rng.pick(&[Technique::Through, Technique::Backward]));
         both_modes(p, &how)
     });
@@ -137,19 +137,30 @@ fn joining_values_keeps_the_bounds() {
 
 #[test]
 fn padding_with_zeros_keeps_the_bounds() {
-    keeps_the_bounds("program f(x) = sum(relu(assemble([4], put(x, from=3, sizes=[], strides=[]))))");
+    let padded = "let v = assemble([4], put(x, from=3, sizes=[], strides=[]))";
+    for rest in ["sum(relu(v))", "sum(v - v)", "max(v)", "norminf(v) + y", "order_statistic(v, k=1)", "sum(v * v) * y"]
+    {
+        keeps_the_bounds(&format!("program f(x, y) {{ {padded} return {rest} }}"));
+    }
     keeps_the_bounds("program f(x[1, 2, 2], K[1, 1, 2, 2]) = sum(conv2d(x, K, padding=1))");
 }
 
 #[test]
 fn a_part_of_a_repetition_keeps_the_bounds() {
     keeps_the_bounds("program f(x[2]) = broadcast(x, [3, 2])[1, 0]");
+    keeps_the_bounds("program f(x) = concat(x, x, x, axis=0)[2]");
+}
+
+#[test]
+fn parts_of_one_tensor_keep_the_bounds() {
+    keeps_the_bounds("program f(x[3, 2]) = transpose(x, [1, 0])[0, 1] + reshape(x, [6])[5]");
 }
 
 #[test]
 fn constant_tensors_keep_the_bounds() {
     keeps_the_bounds("program f(x[2]) = sum(x / [2, 4])");
     keeps_the_bounds("program f(x[2]) = sum([2, 4] / x)");
+    keeps_the_bounds("program f(x[1]) { let c = [0.5] return sum(max(c, c, x)) }");
     keeps_the_bounds("program f(x[2]) { let c = [2, 4] let y = c * x return sum(y * (c * y)) }");
     keeps_the_bounds("program f(x[2]) { let c = [[2, 4], [1, 0.5]] return sum(relu(c @ relu(c @ x))) }");
 }
@@ -159,6 +170,8 @@ fn calls_with_constants_keep_the_bounds() {
     keeps_the_bounds("program g(a, b) = a / b  program f(x) = g(x, 2)");
     keeps_the_bounds("program g(a, b) = a * b  program f(x) = g(x, 2) + g(3, x)");
     keeps_the_bounds("program g(a, b) = 3  program f(x) = x * g(x, 2)");
+    // two constants meet inside: that must not cost more than a constant and a value
+    keeps_the_bounds("program g(a, b) = b + a / 3  program f(x) = g(2, x)");
 }
 
 #[test]

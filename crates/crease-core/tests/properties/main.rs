@@ -17,3 +17,4 @@ mod printing;
 mod rewriting;
 mod rules;
 mod support;
+mod words;

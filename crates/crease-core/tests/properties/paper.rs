@@ -64,7 +64,7 @@ fn the_program_of_theorem_3_computes_its_function() {
         let entry = |f: &dyn Fn(usize) -> Rational| (0..p).map(f).sum::<Rational>();
         let mx: Vec<Rational> = (0..p).map(|i| entry(&|j| &m[i * p + j] * &v[j])).collect();
         let bmx: Vec<Rational> = (0..p).map(|i| entry(&|j| &b[j * p + i] * &mx[j])).collect();
-        let sign = |i: usize, j: usize| if (i & j).count_ones() % 2 == 0 { 1 } else { -1 };
+        let sign = |i: usize, j: usize| if (i & j).count_ones().is_multiple_of(2) { 1 } else { -1 };
         let total = entry(&|i| entry(&|j| &Rational::from(sign(i, j)) * &bmx[j]).abs());
         let expected = total.checked_div(&Rational::from(p as i64)).expect("p is not 0");
         assert_eq!(outputs(&program, &x).expect("a run")[0].data(), [expected], "p = {p}");

@@ -1,0 +1,26 @@
+//! The shared test corpus of crease: programs, points, and what is known about them.
+//!
+//! Two kinds of material, for every engine that claims to run or to differentiate programs:
+//!
+//! - [`cases`]: a table of named cases, each a text, a point and the facts that hold there (value, gradient under each
+//!   preset selection, kinks, cost, level), small enough to be checked by hand;
+//! - [`random`]: seeded generators of programs over a chosen [`Dictionary`](random::Dictionary), with tensors and calls
+//!   if wanted, that run without domain errors, and of points for them, with or without ties.
+//!
+//! [`paper`] builds the programs that the paper itself talks about. [`compare`] says when two results are the same.
+//! Nothing here depends on an engine; `crease_core::run` is the definition of meaning and the tests of each engine
+//! compare with it.
+//!
+//! ```
+//! use crease_core::run;
+//! use crease_corpus::random::{Dictionary, Options, Rng, generic_point, program};
+//! let mut rng = Rng::new(7);
+//! let p = program(&mut rng, &Options::new(Dictionary::Everything).exact().tensors());
+//! let x = generic_point(&mut rng, &p);
+//! assert!(run(&p, &x).is_ok());
+//! ```
+
+pub mod cases;
+pub mod compare;
+pub mod paper;
+pub mod random;
