@@ -51,6 +51,7 @@ pub mod shape;
 mod simplify;
 mod tensor;
 mod trace;
+mod views;
 
 pub use builder::{BuildError, Builder, Conv2d, Window};
 pub use inline::{InlineError, MAX_INLINED, inline};

@@ -198,15 +198,12 @@ impl Layout {
         Layout::Strided { offset, dims: out.into() }
     }
 
-    /// Any map; one with equal steps is recognised as strided.
+    /// Any map; one that nested loops can walk is recognised as strided.
     pub fn table(indices: impl Into<Arc<[u32]>>) -> Self {
         let t: Arc<[u32]> = indices.into();
-        let step = |i: usize| i64::from(t[i + 1]) - i64::from(t[i]);
-        match t.len() {
-            0 => Layout::Strided { offset: 0, dims: [Dim { size: 0, stride: 1 }].into() },
-            1 => Layout::strided(t[0] as usize, &[]),
-            n if (1..n - 1).all(|i| step(i) == step(0)) => Layout::strided(t[0] as usize, &[(n, step(0) as isize)]),
-            _ => Layout::Table(t),
+        match loops_of(&t) {
+            Some(dims) => Layout::strided(t.first().map_or(0, |&i| i as usize), &dims),
+            None => Layout::Table(t),
         }
     }
 
@@ -324,6 +321,24 @@ impl Layout {
         seen.sort_unstable();
         seen.windows(2).all(|w| w[0] != w[1])
     }
+}
+
+/// The loops, outermost first, that walk through a table, if there are any.
+fn loops_of(t: &[u32]) -> Option<Vec<(usize, isize)>> {
+    let mut dims = Vec::new();
+    let mut heads: Vec<i64> = t.iter().map(|&i| i64::from(i)).collect();
+    while heads.len() > 1 {
+        let step = heads[1] - heads[0];
+        let run = heads.windows(2).take_while(|w| w[1] - w[0] == step).count() + 1;
+        let even =
+            heads.len().is_multiple_of(run) && heads.chunks(run).all(|c| c.windows(2).all(|w| w[1] - w[0] == step));
+        if !even {
+            return None;
+        }
+        dims.insert(0, (run, step as isize));
+        heads = heads.iter().step_by(run).copied().collect();
+    }
+    Some(dims)
 }
 
 /// The iterator of [`Layout::iter`].

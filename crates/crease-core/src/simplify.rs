@@ -10,7 +10,7 @@ use crate::builder::{BuildError, Builder};
 use crate::number::{Number, Rational};
 use crate::op::{Kink, Op};
 use crate::program::{Atom, Program};
-use crate::shape::{Layout, Shape};
+use crate::views::{Views, definition};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -47,6 +47,7 @@ fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<
         map.push(b.input(i.name.clone(), i.shape.clone())?);
     }
     let mut seen: HashMap<u64, u32> = HashMap::new();
+    let mut views = Views::default();
     for e in p.equations() {
         b.set_place(e.place);
         let args = e.args.iter().map(|&a| b.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
@@ -57,11 +58,10 @@ fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<
             ids.insert(id, b.callee(find(&c.program), c.joint.as_ref().map(find))?);
         }
         let op = e.op.map_callees(|id| ids[&id]);
-        if let Some(atom) = shortcut(&mut b, &op, &args)? {
+        if let Some(atom) = shortcut(&mut b, &mut views, &op, &args)? {
             map.push(atom);
             continue;
         }
-        let (op, args) = merge_views(&b, op, args);
         // a table of hashes alone keeps this small; where two equations collide, the later one is just not shared
         let slot = seen.entry(fingerprint(&op, &args)).or_insert(b.so_far().len() as u32);
         if (*slot as usize) < b.so_far().len() {
@@ -95,7 +95,7 @@ fn same_args(op: &Op, known: &[Atom], args: &[Atom]) -> bool {
 }
 
 /// The result of an equation where no operation is needed for it.
-fn shortcut(b: &mut Builder, op: &Op, args: &[Atom]) -> Result<Option<Atom>, BuildError> {
+fn shortcut(b: &mut Builder, views: &mut Views, op: &Op, args: &[Atom]) -> Result<Option<Atom>, BuildError> {
     let constant = |b: &Builder, i: usize| args.get(i).and_then(|&a| b.as_constant(a)).cloned();
     let (first, second) = (constant(b, 0), constant(b, 1));
     let is = |c: &Option<Rational>, test: fn(&Rational) -> bool| c.as_ref().is_some_and(test);
@@ -117,7 +117,7 @@ fn shortcut(b: &mut Builder, op: &Op, args: &[Atom]) -> Result<Option<Atom>, Bui
             Some((Op::Neg, inner)) => Some(inner[0]),
             _ => None,
         },
-        Op::View { layout, shape } => element_of_assembly(b, args[0], layout, shape),
+        Op::View { layout, shape } => Some(views.read(b, args[0], layout.clone(), shape.clone())?),
         Op::Assemble { shape, pieces } if pieces.len() == 1 && args[0].value().is_some() => {
             match pieces[0].inverse(shape.len()) {
                 Some(back) => Some(b.view(args[0], back, shape.clone())?),
@@ -150,46 +150,6 @@ fn fold(op: &Op, a: &Option<Rational>, c: &Option<Rational>) -> Option<Rational>
         Op::Kink(Kink::Abs) => Some(a.abs()),
         _ => None,
     }
-}
-
-fn definition(b: &Builder, a: Atom) -> Option<(&Op, &[Atom])> {
-    let p = b.so_far();
-    let i = p.definition(a.value()?)?;
-    let e = p.equation(i);
-    Some((e.op, e.args))
-}
-
-/// One number taken out of an assembly into which it alone was put.
-fn element_of_assembly(b: &Builder, source: Atom, layout: &Layout, shape: &Shape) -> Option<Atom> {
-    if !shape.is_scalar() {
-        return None;
-    }
-    let wanted = layout.iter().next()?;
-    let (Op::Assemble { pieces, .. }, parts) = definition(b, source)? else { return None };
-    if pieces.len() > 4096 {
-        return None; // looking through all of them for every element would not pay
-    }
-    let mut found = None;
-    for (piece, &part) in pieces.iter().zip(parts) {
-        let single = piece.len() == 1 || b.as_constant(part).is_some();
-        let hits = piece.iter().filter(|&i| i == wanted).count();
-        match (hits, single && found.is_none()) {
-            (0, _) => {}
-            (1, true) if b.shape(part).is_scalar() => found = Some(part),
-            _ => return None,
-        }
-    }
-    found
-}
-
-/// A view of a view as one view.
-fn merge_views(b: &Builder, op: Op, args: Vec<Atom>) -> (Op, Vec<Atom>) {
-    if let Op::View { layout, shape } = &op
-        && let Some((Op::View { layout: inner, .. }, source)) = definition(b, args[0])
-    {
-        return (Op::View { layout: layout.after(inner), shape: shape.clone() }, source.to_vec());
-    }
-    (op, args)
 }
 
 /// Removes what no output needs, from the last equation to the first.

@@ -6,16 +6,19 @@
 //! locked, else the direction was not generic and another one is drawn. That is checked in the prime field for all of them at once
 //! and then, where it is affordable, exactly.
 
-use crate::sweep::{Random, SweepCost, Weights, backward, backward_from, forward};
+use crate::sweep::{Random, Same, SweepCost, Weights, backward, forward, same_forms, sizes};
 use crate::{OracleError, output};
 use crease_core::local::{LocalModel, NodeId};
-use crease_core::number::{Field61, Rational};
+use crease_core::number::Rational;
 
 /// How many directions are drawn before giving up. One is enough with probability one.
 const ATTEMPTS: u32 = 40;
 
+/// The most bits that coordinates of a direction have.
+const MAX_BITS: u32 = 40;
+
 /// How many node visits the exact check of equal members may take.
-const EXACT_BUDGET: usize = 20_000_000;
+const EXACT_BUDGET: usize = 5_000_000;
 
 /// A Clarke subgradient, with the direction along which it is the limit of gradients.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,9 +31,13 @@ pub struct ClarkeElement {
     pub picked: Vec<usize>,
     /// How many kinks have members that are the same linear form along the direction.
     pub equal: usize,
-    /// Whether all of that is proved; if not, the probability of an error is below 2^-50.
+    /// Whether all of that is proved for the local model. If not, it is true but for a probability of the order of 2^-61 for each
+    /// kink that has equal members.
     pub proved: bool,
-    /// What the sweeps took: once forward, once backward.
+    /// How many directions were drawn.
+    pub attempts: u32,
+    /// What the sweeps took: forward once for each direction that was drawn, once more for each in which members tied, then once
+    /// backward. Not counted is the exact proof that equal members are equal.
     pub operations: SweepCost,
 }
 
@@ -44,18 +51,20 @@ pub struct ClarkeElement {
 /// assert_eq!(clarke_element(&model, 0, 7).unwrap().gradient, [Rational::ZERO]);
 /// ```
 pub fn clarke_element(model: &LocalModel, output_number: usize, seed: u64) -> Result<ClarkeElement, OracleError> {
-    let from = output(model, output_number)?;
-    let weights = Weights::new(model)?;
+    let search = Search { model, weights: Weights::new(model)?, from: output(model, output_number)? };
     let mut random = Random::new(seed);
+    let mut sweeps = 0;
+    // small numbers make answers that are easy to check by hand, but many members leave little room between them
+    let members: usize = sizes(model).iter().map(|n| n - 1).sum();
+    let first_bits = 4 + members.checked_ilog2().unwrap_or(0);
     for attempt in 0..ATTEMPTS {
-        // small numbers first: they make answers that are easy to check by hand
-        let range = 1u64 << (4 + attempt.min(26));
+        let range = 1u64 << (first_bits + attempt).min(MAX_BITS);
         let mut draw = || {
             let size = Rational::from(1 + random.below(range) as i64);
             if random.below(2) == 0 { size } else { -size }
         };
         let direction: Vec<Rational> = (0..model.dimension()).map(|_| draw()).collect();
-        if let Some(element) = try_direction(model, &weights, from, direction, &mut random)? {
+        if let Some(element) = search.along(direction, attempt + 1, &mut sweeps, &mut random)? {
             return Ok(element);
         }
     }
@@ -64,58 +73,71 @@ pub fn clarke_element(model: &LocalModel, output_number: usize, seed: u64) -> Re
 
 /// The limit of gradients along a given direction, if the function is differentiable along it: [`clarke_element`] for a direction
 /// of one's own, and the check of its answer.
+///
+/// ```
+/// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+/// use crease_oracles::clarke_along;
+/// let p = trace(2, |x| abs(x[0]) + 2.0 * x[1]).unwrap();
+/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
+/// let along = |d: [i32; 2]| clarke_along(&model, 0, &d.map(Rational::from)).unwrap();
+/// assert_eq!(along([-3, 1]).unwrap().gradient, [-1, 2].map(Rational::from));
+/// assert!(along([0, 1]).is_none()); // along the kink
+/// ```
 pub fn clarke_along(
     model: &LocalModel,
     output_number: usize,
     direction: &[Rational],
 ) -> Result<Option<ClarkeElement>, OracleError> {
     crate::check_direction(model, direction)?;
-    let from = output(model, output_number)?;
-    let weights = Weights::new(model)?;
-    try_direction(model, &weights, from, direction.to_vec(), &mut Random::new(0))
+    let search = Search { model, weights: Weights::new(model)?, from: output(model, output_number)? };
+    search.along(direction.to_vec(), 1, &mut 0, &mut Random::new(0))
 }
 
-fn try_direction(
-    model: &LocalModel,
-    weights: &Weights<Rational>,
+struct Search<'m> {
+    model: &'m LocalModel,
+    weights: Weights<Rational>,
     from: NodeId,
-    direction: Vec<Rational>,
-    random: &mut Random,
-) -> Result<Option<ClarkeElement>, OracleError> {
-    let mut picked = vec![0usize; model.kinks().len()];
-    let mut tied: Vec<(usize, NodeId, NodeId)> = Vec::new();
-    forward(model, weights, &direction, |kink, members, values| {
-        let of = |k: usize| &values[members[k].index()];
-        let best = (1..members.len()).fold(0, |best, k| if of(k) > of(best) { k } else { best });
-        picked[kink] = best;
-        let others = (0..members.len()).filter(|&k| k != best && of(k) == of(best));
-        tied.extend(others.map(|k| (kink, members[best], members[k])));
-        of(best).clone()
-    });
-    let mut kinks: Vec<usize> = tied.iter().map(|t| t.0).collect();
-    kinks.dedup();
-    let mut proved = true;
-    if !tied.is_empty() {
-        // along another direction, with everything locked, equal forms have equal values
-        let field = Weights::<Field61>::new(model)?;
-        let other: Vec<Field61> = (0..model.dimension()).map(|_| Field61::new(random.next())).collect();
-        let values = forward(model, &field, &other, |kink, members, values| values[members[picked[kink]].index()]);
-        if tied.iter().any(|(_, a, b)| values[a.index()] != values[b.index()]) {
+}
+
+impl Search<'_> {
+    /// The element along a direction, unless members tie along it that are not the same. Counts the sweeps forward.
+    fn along(
+        &self,
+        direction: Vec<Rational>,
+        attempts: u32,
+        sweeps: &mut u64,
+        random: &mut Random,
+    ) -> Result<Option<ClarkeElement>, OracleError> {
+        let mut picked = vec![0usize; self.model.kinks().len()];
+        let mut pairs: Vec<(NodeId, NodeId)> = Vec::new();
+        let mut equal = 0;
+        *sweeps += 1;
+        forward(self.model, &self.weights, &direction, |kink, members, values| {
+            let of = |k: usize| &values[members[k].index()];
+            let best = (1..members.len()).fold(0, |best, k| if of(k) > of(best) { k } else { best });
+            picked[kink] = best;
+            let before = pairs.len();
+            // the first of the largest was picked
+            pairs.extend((best + 1..members.len()).filter(|&k| of(k) == of(best)).map(|k| (members[best], members[k])));
+            equal += usize::from(pairs.len() > before);
+            of(best).clone()
+        });
+        *sweeps += u64::from(!pairs.is_empty());
+        let same = same_forms(self.model, &picked, &pairs, random, EXACT_BUDGET)?;
+        if same == Same::No {
             return Ok(None);
         }
-        proved = tied.len().saturating_mul(model.len()) <= EXACT_BUDGET;
-        if proved {
-            for (_, a, b) in &tied {
-                let seeds = [(*a, Rational::ONE), (*b, Rational::from(-1))];
-                let mut share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
-                let difference = backward_from(model, weights, seeds, &mut share);
-                if difference.iter().any(|x| !x.is_zero()) {
-                    return Ok(None);
-                }
-            }
-        }
+        let share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
+        let gradient = backward(self.model, &self.weights, self.from, share);
+        let operations = SweepCost::of(self.model).with_forward_sweeps(*sweeps);
+        Ok(Some(ClarkeElement {
+            gradient,
+            direction,
+            picked,
+            equal,
+            proved: same == Same::Proved,
+            attempts,
+            operations,
+        }))
     }
-    let gradient = backward(model, weights, from, |kink, k| (picked[kink] == k).then_some(Rational::ONE));
-    let operations = SweepCost::of(model);
-    Ok(Some(ClarkeElement { gradient, direction, picked, equal: kinks.len(), proved, operations }))
 }

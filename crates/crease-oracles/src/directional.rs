@@ -22,6 +22,14 @@ pub fn directional(model: &LocalModel, direction: &[Rational]) -> Result<Vec<Rat
 }
 
 /// The directional derivatives along several directions: one list for each of them.
+///
+/// ```
+/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+/// use crease_oracles::{directional_batch, identity};
+/// let p = trace(2, |x| relu(x[0] - x[1])).unwrap();
+/// let model = localize(&p, &vec![Tensor::scalar(Rational::ZERO); 2]).unwrap();
+/// assert_eq!(directional_batch(&model, &identity(2)).unwrap(), [[Rational::ONE], [Rational::ZERO]]);
+/// ```
 pub fn directional_batch(model: &LocalModel, directions: &[Vec<Rational>]) -> Result<Vec<Vec<Rational>>, OracleError> {
     let weights = Weights::new(model)?;
     directions

@@ -8,23 +8,29 @@
 //! | [`lexicographic_forward`] | the same by Khan and Barton's vector forward mode | p sweeps at once |
 //! | [`clarke_element`] | one Clarke subgradient and the direction that shows it | two sweeps, whatever the dimension |
 //! | [`conservative`] | whether the autodiff conservative gradient is a singleton, or two of its elements | polynomial |
+//! | [`gradient_at_choices`] | the gradient for given weights at each kink | one sweep |
+//! | [`KinkReport`] | active kinks, what was selected there, what else could have been | some sweeps, within limits |
 //! | [`membership`] | whether a vector is a Clarke subgradient, where that is easy | some sweeps |
 //!
-//! Everything is exact if the model is: [`LocalModel::is_exact`]. Deliberately absent: deciding differentiability and listing all
+//! Everything is exact if the model is ([`LocalModel::is_exact`]), and what is said to be proved is proved of the model. Deliberately absent: deciding differentiability and listing all
 //! Clarke subgradients, which are NP-hard.
 
+mod bounds;
 mod clarke;
 mod conservative;
 mod directional;
+mod graph;
 mod lexicographic;
 mod membership;
+mod report;
 mod sweep;
 
 pub use clarke::{ClarkeElement, clarke_along, clarke_element};
-pub use conservative::{Conservative, ConservativeElement, conservative, several_in_field};
+pub use conservative::{Conservative, ConservativeElement, conservative, gradient_at_choices, several_in_field};
 pub use directional::{directional, directional_batch};
 pub use lexicographic::{Lexicographic, identity, lexicographic, lexicographic_forward};
 pub use membership::{Membership, membership};
+pub use report::{KinkLine, KinkReport, Limits};
 pub use sweep::SweepCost;
 
 use crease_core::local::{LocalModel, NodeId};
@@ -56,6 +62,14 @@ pub enum OracleError {
         directions: usize,
         /// The dimension of the inputs.
         dimension: usize,
+    },
+    /// Weights that are none of the kinks of the model.
+    #[error(
+        "the weights of kink number {kink} do not fit: each member needs one, none negative, and they must add up to 1"
+    )]
+    Choices {
+        /// The first kink whose weights do not fit.
+        kink: usize,
     },
     /// No random direction was generic, which has probability zero.
     #[error("no generic direction was found; try another seed")]

@@ -50,6 +50,7 @@ pub fn membership(
     if known.is_singleton() && known.proved && known.elements[0].gradient == vector {
         return Ok(Membership::Gradient);
     }
+    // the bounds of a proved singleton are its element
     for (coordinate, (x, (low, high))) in vector.iter().zip(&known.bounds).enumerate() {
         if x < low || x > high {
             return Ok(Membership::Outside { coordinate, bounds: (low.clone(), high.clone()) });

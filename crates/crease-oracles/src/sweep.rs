@@ -1,7 +1,8 @@
 //! The two sweeps over a local model on which all oracles stand: values of its nodes forward, adjoints backward.
 
 use crease_core::local::{LocalModel, Node, NodeId};
-use crease_core::number::{Number, NumberError, Rational};
+use crease_core::number::{Field61, Number, NumberError, Rational};
+use std::collections::BTreeMap;
 
 /// Coefficients of a model in another kind of number, converted once.
 pub(crate) struct Weights<N> {
@@ -66,34 +67,34 @@ pub(crate) fn backward<N: Number>(
     model: &LocalModel,
     weights: &Weights<N>,
     from: NodeId,
-    mut share: impl FnMut(usize, usize) -> Option<N>,
+    share: impl FnMut(usize, usize) -> Option<N>,
 ) -> Vec<N> {
-    backward_from(model, weights, [(from, N::one())], &mut share)
+    backward_watched(model, weights, from, share, |_, _| {})
 }
 
-/// As [`backward`], from several nodes with given adjoints.
-pub(crate) fn backward_from<N: Number>(
+/// As [`backward`]; `watch` is shown the adjoints of kinks on the way.
+pub(crate) fn backward_watched<N: Number>(
     model: &LocalModel,
     weights: &Weights<N>,
-    seeds: impl IntoIterator<Item = (NodeId, N)>,
-    share: &mut impl FnMut(usize, usize) -> Option<N>,
+    from: NodeId,
+    mut share: impl FnMut(usize, usize) -> Option<N>,
+    mut watch: impl FnMut(usize, &N),
 ) -> Vec<N> {
-    let mut adjoints: Vec<Option<N>> = vec![None; model.len()];
+    let mut adjoints: Vec<Option<N>> = vec![None; model.dimension().max(from.index() + 1)];
+    adjoints[from.index()] = Some(N::one());
     let add = |slot: &mut Option<N>, x: N| {
         *slot = Some(match slot {
             None => x,
             Some(sum) => sum.add(&x),
         });
     };
-    for (node, x) in seeds {
-        add(&mut adjoints[node.index()], x);
-    }
-    let mut kink = model.kinks().len();
-    for i in (model.dimension()..model.len()).rev() {
+    let mut kink = kinks_below(model, adjoints.len());
+    for i in (model.dimension()..adjoints.len()).rev() {
         match model.node(model.node_id(i)) {
             Node::Max(members) => {
                 kink -= 1;
                 let Some(a) = adjoints[i].take() else { continue };
+                watch(kink, &a);
                 for (k, m) in members.iter().enumerate() {
                     if let Some(s) = share(kink, k) {
                         add(&mut adjoints[m.index()], if s == N::one() { a.clone() } else { a.mul(&s) });
@@ -112,6 +113,55 @@ pub(crate) fn backward_from<N: Number>(
     adjoints.into_iter().map(|a| a.unwrap_or_else(N::zero)).collect()
 }
 
+/// How many kinks there are among the first nodes.
+fn kinks_below(model: &LocalModel, nodes: usize) -> usize {
+    model.kinks().partition_point(|k| k.node.index() < nodes)
+}
+
+/// The gradient of a combination of nodes when each maximum is replaced by a combination of its members, visiting only what lies
+/// below: coordinates and what they are, none zero. Nothing if that takes more than the visits that are left.
+pub(crate) fn backward_sparse(
+    model: &LocalModel,
+    seeds: impl IntoIterator<Item = (NodeId, Rational)>,
+    share: impl Fn(usize, usize) -> Option<Rational>,
+    left: &mut usize,
+) -> Option<BTreeMap<usize, Rational>> {
+    let mut adjoints: BTreeMap<NodeId, Rational> = BTreeMap::new();
+    let mut gradient = BTreeMap::new();
+    for (node, x) in seeds {
+        *adjoints.entry(node).or_default() += x;
+    }
+    // nodes are numbered so that arguments come first
+    while let Some((id, weight)) = adjoints.pop_last() {
+        if weight.is_zero() {
+            continue;
+        }
+        let visits = match model.node(id) {
+            Node::Direction(i) => {
+                gradient.insert(i, weight);
+                1
+            }
+            Node::Linear(terms) => {
+                for t in terms {
+                    adjoints.entry(t.node).or_default().add_mul(&weight, &t.coefficient);
+                }
+                terms.len()
+            }
+            Node::Max(members) => {
+                let kink = kinks_below(model, id.index());
+                for (k, m) in members.iter().enumerate() {
+                    if let Some(s) = share(kink, k) {
+                        adjoints.entry(*m).or_default().add_mul(&weight, &s);
+                    }
+                }
+                members.len()
+            }
+        };
+        *left = left.checked_sub(visits)?;
+    }
+    Some(gradient)
+}
+
 /// The largest value among the members.
 pub(crate) fn largest(members: &[NodeId], values: &[Rational]) -> Rational {
     let mut best = &values[members[0].index()];
@@ -121,8 +171,67 @@ pub(crate) fn largest(members: &[NodeId], values: &[Rational]) -> Rational {
     best.clone()
 }
 
-/// How many operations the sweeps over a model take: multiplications and additions of one forward sweep, comparisons at its
-/// maxima, multiplications and additions of one backward sweep.
+/// Whether pairs of nodes are the same linear form when every kink takes the member that is picked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Same {
+    /// One of the pairs differs.
+    No,
+    /// They are, but for a probability of the order of 2^-61 for each pair.
+    Likely,
+    /// They are.
+    Proved,
+}
+
+/// Compares the forms of all pairs at once, in the prime field along a random direction, then one by one exactly if that takes no
+/// more than `budget` visits.
+pub(crate) fn same_forms(
+    model: &LocalModel,
+    picked: &[usize],
+    pairs: &[(NodeId, NodeId)],
+    random: &mut Random,
+    budget: usize,
+) -> Result<Same, NumberError> {
+    if pairs.is_empty() {
+        return Ok(Same::Proved);
+    }
+    let field = Weights::<Field61>::new(model)?;
+    let along: Vec<Field61> = (0..model.dimension()).map(|_| Field61::new(random.next())).collect();
+    let values = forward(model, &field, &along, |kink, members, values| values[members[picked[kink]].index()]);
+    if pairs.iter().any(|(a, b)| values[a.index()] != values[b.index()]) {
+        return Ok(Same::No);
+    }
+    let mut left = budget;
+    for (a, b) in pairs {
+        let seeds = [(*a, Rational::ONE), (*b, Rational::from(-1))];
+        let share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
+        match backward_sparse(model, seeds, share, &mut left) {
+            None => return Ok(Same::Likely),
+            Some(difference) if !difference.is_empty() => return Ok(Same::No),
+            Some(_) => {}
+        }
+    }
+    Ok(Same::Proved)
+}
+
+/// The numbers of members of every kink of a model.
+pub(crate) fn sizes(model: &LocalModel) -> Vec<usize> {
+    let members = |n: Node<'_>| match n {
+        Node::Max(members) => Some(members.len()),
+        _ => None,
+    };
+    model.nodes().filter_map(members).collect()
+}
+
+/// How many operations sweeps over a model take: multiplications and additions forward, comparisons at maxima, multiplications and
+/// additions backward.
+///
+/// ```
+/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+/// use crease_oracles::SweepCost;
+/// let p = trace(1, |x| 3.0 * relu(x[0])).unwrap();
+/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+/// assert_eq!(SweepCost::of(&model), SweepCost { forward: 1, comparisons: 1, backward: 3 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SweepCost {
     /// Multiplications and additions forward.
@@ -153,6 +262,11 @@ impl SweepCost {
             }
         }
         cost
+    }
+
+    /// The cost of several sweeps forward and one backward.
+    pub fn with_forward_sweeps(self, sweeps: u64) -> Self {
+        SweepCost { forward: self.forward * sweeps, comparisons: self.comparisons * sweeps, ..self }
     }
 
     /// All of it.

@@ -370,33 +370,62 @@ impl Builder {
         let (h, w) = (shape.dims()[rank - 2], shape.dims()[rank - 1]);
         let (oh, ow) = window.output((h, w)).ok_or_else(fail)?;
         let planes: usize = shape.dims()[..rank - 2].iter().product();
-        let ((kh, kw), (sh, sw)) = (window.size, window.stride);
-        let mut dims = shape.dims()[..rank - 2].to_vec();
-        dims.extend([oh, ow, kh.saturating_mul(kw)]);
-        let to = Shape::new(dims)?;
-        let layout = if window.padding == (0, 0) {
-            Layout::strided(
-                0,
-                &[(planes, (h * w) as isize), (oh, (sh * w) as isize), (ow, sw as isize), (kh, w as isize), (kw, 1)],
-            )
-        } else {
-            // outside the border, repeat the nearest element of the window: a number that is there already changes no maximum
-            let (ph, pw) = window.padding;
-            let clamp = |at: usize, pad: usize, n: usize| at.saturating_sub(pad).min(n - 1);
-            let mut table = Vec::with_capacity(planes * oh * ow * kh * kw);
-            for p in 0..planes {
-                for (i, j) in (0..oh).flat_map(|i| (0..ow).map(move |j| (i, j))) {
-                    for (a, b) in (0..kh).flat_map(|a| (0..kw).map(move |b| (a, b))) {
-                        let (r, c) = (clamp(i * sh + a, ph, h), clamp(j * sw + b, pw, w));
-                        table.push(((p * h + r) * w + c) as u32);
-                    }
-                }
+        let to = Shape::new([&shape.dims()[..rank - 2], &[oh, ow]].concat())?;
+        // positions of the window that see equally many rows and columns go together
+        let rows = stretches(h, oh, window.size.0, window.stride.0, window.padding.0);
+        let columns = stretches(w, ow, window.size.1, window.stride.1, window.padding.1);
+        let mut parts = Vec::new();
+        for r in &rows {
+            for c in &columns {
+                let layout = Layout::strided(
+                    r.from * w + c.from,
+                    &[
+                        (planes, (h * w) as isize),
+                        (r.count, (window.stride.0 * w) as isize),
+                        (c.count, window.stride.1 as isize),
+                        (r.seen, w as isize),
+                        (c.seen, 1),
+                    ],
+                );
+                let seen = r.seen.saturating_mul(c.seen);
+                let windows = self.view(x, layout, Shape::new([planes * r.count, c.count, seen])?)?;
+                let largest = self.push1(Op::Kink(Kink::Max(Lane::Axis)), &[windows])?;
+                let place = [(planes, (oh * ow) as isize), (r.count, ow as isize), (c.count, 1)];
+                parts.push((largest, Layout::strided(r.first * ow + c.first, &place)));
             }
-            Layout::table(table)
-        };
-        let windows = self.view(x, layout, to)?;
-        self.push1(Op::Kink(Kink::Max(Lane::Axis)), &[windows])
+        }
+        match parts[..] {
+            [(all, _)] => self.reshape(all, &to),
+            _ => self.assemble(to, parts),
+        }
     }
+}
+
+/// Neighbouring positions of a window along one axis that see equally many elements.
+struct Stretch {
+    /// The first position.
+    first: usize,
+    /// How many there are.
+    count: usize,
+    /// The first element that the first of them sees.
+    from: usize,
+    /// How many elements each of them sees.
+    seen: usize,
+}
+
+fn stretches(n: usize, positions: usize, size: usize, stride: usize, padding: usize) -> Vec<Stretch> {
+    let mut out: Vec<Stretch> = Vec::new();
+    for i in 0..positions {
+        let start = i * stride;
+        let from = start.saturating_sub(padding);
+        let seen = (start + size).saturating_sub(padding).min(n) - from;
+        match out.last_mut() {
+            // a window that is cut at its beginning does not move on with the others
+            Some(s) if s.seen == seen && from == s.from + s.count * stride => s.count += 1,
+            _ => out.push(Stretch { first: i, count: 1, from, seen }),
+        }
+    }
+    out
 }
 
 /// The size of an image with padding on each side.

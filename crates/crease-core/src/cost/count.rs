@@ -225,9 +225,9 @@ pub(crate) fn count_equation(
         Op::Logic(_) => elementwise(len, &args, tally, |_| ItemKind::Logic),
         Op::Add => elementwise(len, &args, tally, |_| ItemKind::Add),
         Op::Mul => elementwise(len, &args, tally, |_| ItemKind::Mul),
-        // taking away a constant is adding one; dividing by one is multiplying by one
+        // taking away a constant is adding one
         Op::Sub => elementwise(len, &args, tally, |k| if k == [false, true] { ItemKind::Add } else { ItemKind::Sub }),
-        Op::Div => elementwise(len, &args, tally, |k| if k == [false, true] { ItemKind::Mul } else { ItemKind::Div }),
+        Op::Div => elementwise(len, &args, tally, |_| ItemKind::Div),
         Op::Neg => elementwise(len, &args, tally, |_| ItemKind::Neg),
         Op::Inv => elementwise(len, &args, tally, |_| ItemKind::Inv),
         Op::Exp => elementwise(len, &args, tally, |_| ItemKind::Exp),

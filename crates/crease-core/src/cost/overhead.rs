@@ -71,7 +71,7 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
     for (i, e) in program.equations().enumerate() {
         match e.op {
             Op::Call(_) | Op::Select(_) => {
-                let (g, gd) = prepared.costs(i)?;
+                let (g, gd) = prepared.costs(i, mode)?;
                 let conditions = e.op.callees().len() - 1;
                 let pr: usize =
                     e.args[conditions..].iter().filter_map(|a| a.value()).map(|v| program.shape(v).len()).sum();
@@ -84,7 +84,12 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
             }
             _ => {
                 let mut tally = Tally::default();
-                let results = count_equation(&program, &e, |a| known(&constants, a), &mut tally);
+                // a tensor is differentiated as a whole: it counts as constant only if all of it is
+                let coarse = |a| match known(&constants, a) {
+                    Known::All => Known::All,
+                    _ => Known::Nothing,
+                };
+                let results = count_equation(&program, &e, coarse, &mut tally);
                 for (item, n) in tally.iter() {
                     let (g, gd) = item_costs(&item, mode, how, &combine);
                     note(&mut out, i, item.name(), g, gd, n as i128);

@@ -12,7 +12,7 @@ pub use lower::{LowerError, lower};
 use crate::cost::{Item, ItemKind, Known, Tally, count_equation, known};
 use crate::program::Program;
 use crate::run::Site;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -113,7 +113,14 @@ pub fn outside(p: &Program, dictionary: Dictionary) -> Vec<Outsider> {
     let mut found = Vec::new();
     let mut outputs: HashMap<*const Program, Vec<Known>> = HashMap::new();
     let library = p.library();
-    for q in &library {
+    // what joint programs use is a matter of the derived dictionary
+    let mut run: HashSet<*const Program> = p.callees().iter().map(|c| Arc::as_ptr(&c.program)).collect();
+    for q in library.iter().rev() {
+        if run.contains(&Arc::as_ptr(q)) {
+            run.extend(q.callees().iter().map(|c| Arc::as_ptr(&c.program)));
+        }
+    }
+    for q in library.iter().filter(|q| run.contains(&Arc::as_ptr(q))) {
         let known = outside_one(q, dictionary, &outputs, &mut found);
         outputs.insert(Arc::as_ptr(q), known);
     }

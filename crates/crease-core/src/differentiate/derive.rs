@@ -3,7 +3,7 @@
 use super::linear::{Calculus, Dual, Linear, Pending, Step, shape_after};
 use super::prepare::prepare;
 use super::rules::{Direction, contract, linearize};
-use super::{DiffError, How, Technique, declare, scalar_output, unit_directions};
+use super::{DiffError, How, Mode, Technique, declare, scalar_output, unit_directions};
 use crate::builder::Builder;
 use crate::cost::{Price, Prices, cost};
 use crate::op::{CalleeId, Op};
@@ -19,6 +19,8 @@ pub(super) struct Deriver<'h> {
     joints: HashMap<(*const Program, Direction), Arc<Program>>,
     /// tangents and adjoints of the branches of selections with several outputs
     branches: HashMap<(*const Program, Direction, Option<usize>), Arc<Program>>,
+    /// the branches of selections that return several outputs or tensors
+    in_selection: HashSet<*const Program>,
     /// keeps the programs alive whose addresses are keys
     keep: Vec<Arc<Program>>,
 }
@@ -41,7 +43,21 @@ struct Step1 {
 impl<'h> Deriver<'h> {
     pub fn new(p: &Program, how: &'h How) -> Result<Self, DiffError> {
         how.selection.validate()?;
-        let mut d = Deriver { how, joints: HashMap::new(), branches: HashMap::new(), keep: Vec::new() };
+        let mut d = Deriver {
+            how,
+            joints: HashMap::new(),
+            branches: HashMap::new(),
+            in_selection: HashSet::new(),
+            keep: p.library(),
+        };
+        for q in d.keep.iter().map(|q| &**q).chain([p]) {
+            let branches = q.equations().filter_map(|e| match e.op {
+                Op::Select(ids) => Some(ids),
+                _ => None,
+            });
+            let programs = branches.flat_map(|ids| ids.iter()).map(|id| &q.callee(*id).program);
+            d.in_selection.extend(programs.filter(|q| scalar_output(q).is_err()).map(Arc::as_ptr));
+        }
         // callees before callers, so that nothing here ever has to go deep
         for callee in d.needed(p) {
             let technique = how.technique_of(callee.name());
@@ -106,6 +122,24 @@ impl<'h> Deriver<'h> {
         if let Some(known) = self.branches.get(&key) {
             return Ok(known.clone());
         }
+        // innermost first, so that nothing here goes deep
+        for q in p.library() {
+            if self.in_selection.contains(&Arc::as_ptr(&q))
+                && !self.branches.contains_key(&(Arc::as_ptr(&q), direction, lead))
+            {
+                self.derive_branch(&q, direction, lead)?;
+            }
+        }
+        self.derive_branch(p, direction, lead)
+    }
+
+    fn derive_branch(
+        &mut self,
+        p: &Arc<Program>,
+        direction: Direction,
+        lead: Option<usize>,
+    ) -> Result<Arc<Program>, DiffError> {
+        let key = (Arc::as_ptr(p), direction, lead);
         let outputs = p.outputs().len();
         let derived = match direction {
             Direction::Forward => self.jvp(p, lead)?,
@@ -234,14 +268,15 @@ impl<'h> Deriver<'h> {
         lead: Option<usize>,
     ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some())?;
-        let needed = needed(p);
+        let active = active(p);
+        let needed = needed(p, &active);
         let mut values: Vec<Atom> = inputs.to_vec();
         let mut tangents: Vec<Option<Dual>> = seeds.iter().map(|&s| Some(Dual::positive(s))).collect();
         for (i, e) in p.equations().enumerate() {
             let args = e.args.iter().map(|&a| b.translate(p, &values, a)).collect::<Result<Vec<_>, _>>()?;
             if !needed[i] {
                 b.set_place(e.place);
-                values.extend(b.push_from(p, e.op, &args)?);
+                values.extend(plainly(b, p, &e, &args)?);
                 tangents.resize(values.len(), None);
                 continue;
             }
@@ -252,16 +287,24 @@ impl<'h> Deriver<'h> {
             match step.derivative {
                 Derivative::Pairs(maps) => {
                     let mut c = Calculus { b, lead };
+                    let mut sums: Vec<Pending> = vec![Pending::default(); e.results];
                     for map in maps {
                         let Some(mut t) = incoming[map.arg] else { continue };
-                        for s in &map.steps {
+                        // what is put into zeros is put there all at once
+                        let (last, rest) = match map.steps.split_last() {
+                            Some((Step::Put { layout, from, .. }, rest)) => (Some((layout, from)), rest),
+                            _ => (None, &map.steps[..]),
+                        };
+                        for s in rest {
                             t = c.forward(t, s)?;
                         }
-                        let slot = &mut outgoing[map.result];
-                        *slot = Some(match *slot {
-                            None => t,
-                            Some(sum) => c.add(sum, t)?,
-                        });
+                        match last {
+                            Some((layout, from)) => sums[map.result].add_part(&mut c, t, layout, from)?,
+                            None => sums[map.result].add(&mut c, t)?,
+                        }
+                    }
+                    for ((slot, sum), v) in outgoing.iter_mut().zip(&mut sums).zip(e.results()) {
+                        *slot = sum.take(&mut c, p.shape(v))?;
                     }
                 }
                 Derivative::Select { branches } => {
@@ -316,7 +359,8 @@ impl<'h> Deriver<'h> {
         seeds: impl FnOnce(&mut Builder, &Program) -> Result<Vec<Atom>, DiffError>,
     ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some())?;
-        let needed = needed(p);
+        let active = active(p);
+        let needed = needed(p, &active);
         let mut values: Vec<Atom> = inputs.to_vec();
         let mut steps: Vec<Option<Step1>> = Vec::with_capacity(p.len());
         for (i, e) in p.equations().enumerate() {
@@ -327,7 +371,7 @@ impl<'h> Deriver<'h> {
                 steps.push(Some(step));
             } else {
                 b.set_place(e.place);
-                values.extend(b.push_from(p, e.op, &args)?);
+                values.extend(plainly(b, p, &e, &args)?);
                 steps.push(None);
             }
         }
@@ -353,7 +397,7 @@ impl<'h> Deriver<'h> {
             match step.derivative {
                 Derivative::Pairs(maps) => {
                     let mut c = Calculus { b, lead };
-                    transpose(&mut c, p, &e, &maps, &incoming, &mut adjoints)?;
+                    transpose(&mut c, p, &e, &maps, &incoming, &active, &mut adjoints)?;
                 }
                 Derivative::Select { branches } => {
                     let conditions = branches.len() - 1;
@@ -383,6 +427,15 @@ impl<'h> Deriver<'h> {
     }
 }
 
+/// An equation whose derivative is not needed, as it is. What it calls needs no joint program any more.
+fn plainly(b: &mut Builder, p: &Program, e: &Equation<'_>, args: &[Atom]) -> Result<Vec<Atom>, DiffError> {
+    let mut ids = HashMap::new();
+    for &id in e.op.callees() {
+        ids.insert(id, b.callee(p.callee(id).program.clone(), None)?);
+    }
+    Ok(b.push(e.op.map_callees(|id| ids[&id]), args)?)
+}
+
 /// Sends the adjoints of the results of an equation to its arguments.
 fn transpose(
     c: &mut Calculus<'_>,
@@ -390,13 +443,15 @@ fn transpose(
     e: &Equation<'_>,
     maps: &[Linear],
     incoming: &[Option<Dual>],
+    active: &[bool],
     adjoints: &mut [Pending],
 ) -> Result<(), DiffError> {
     // steps that two arguments share are carried out once; long lists of arguments share none
     let sharing = maps.len() <= 4;
     let mut shared: Vec<(Dual, Step, Dual)> = Vec::new();
     for map in maps {
-        let (Some(v), Some(mut t)) = (e.args[map.arg].value(), incoming[map.result]) else { continue };
+        let arg = e.args[map.arg].value().filter(|v| active[v.index()]);
+        let (Some(v), Some(mut t)) = (arg, incoming[map.result]) else { continue };
         let result = e.results().nth(map.result).map(|r| p.shape(r).clone()).unwrap_or_default();
         let mut shapes = vec![p.shape(v).clone()];
         for s in &map.steps {
@@ -452,8 +507,8 @@ fn gradients(b: &Builder, all: &[Atom], skip: usize) -> Result<Vec<Linear>, Diff
     Ok(maps)
 }
 
-/// Which equations need their derivative: those that depend on an input and on which an output depends.
-fn needed(p: &Program) -> Vec<bool> {
+/// Which values depend on an input in a way that has a derivative.
+fn active(p: &Program) -> Vec<bool> {
     let mut active = vec![false; p.values()];
     active[..p.inputs().len()].fill(true);
     for e in p.equations() {
@@ -462,6 +517,11 @@ fn needed(p: &Program) -> Vec<bool> {
             e.results().for_each(|v| active[v.index()] = true);
         }
     }
+    active
+}
+
+/// Which equations need their derivative: those with an active result on which an output depends.
+fn needed(p: &Program, active: &[bool]) -> Vec<bool> {
     let mut useful = vec![false; p.values()];
     for o in p.outputs().iter().filter_map(|o| o.value()) {
         useful[o.index()] = true;
@@ -503,7 +563,8 @@ impl<'h> Prepared<'h> {
     }
 
     /// The paper's cost(g) and cost(gd) of equation number `i`, a call or a selection.
-    pub fn costs(&mut self, i: usize) -> Result<(Price, Price), DiffError> {
+    pub fn costs(&mut self, i: usize, mode: Mode) -> Result<(Price, Price), DiffError> {
+        let directions = self.program.dimension().max(1);
         let e = self.program.equation(i);
         let programs: Vec<Callee> = e.op.callees().iter().map(|id| self.program.callee(*id).clone()).collect();
         let scalar = e.results == 1 && self.program.shape(e.first).is_scalar();
@@ -520,13 +581,17 @@ impl<'h> Prepared<'h> {
             } else if is_call || scalar {
                 cost(&*self.deriver.joint(q, Direction::Backward)?)
             } else {
-                g + cost(&*self.deriver.branch(q, Direction::Backward, None)?)
+                match mode {
+                    Mode::Backward => g + cost(&*self.deriver.branch(q, Direction::Backward, None)?),
+                    Mode::Forward => g + cost(&*self.deriver.branch(q, Direction::Forward, Some(directions))?),
+                }
             };
+            // the dearest at unit prices, the first of equals: as tallies count it
             let unit = Prices::unit();
-            if gd.at(&unit) >= worst.1.at(&unit) {
+            if gd.at(&unit) > worst.1.at(&unit) {
                 worst.1 = gd;
             }
-            if g.at(&unit) >= worst.0.at(&unit) {
+            if g.at(&unit) > worst.0.at(&unit) {
                 worst.0 = g;
             }
         }

@@ -122,16 +122,15 @@ impl Calculus<'_> {
     }
 
     fn scale(&mut self, t: Dual, c: &Rational) -> Result<Dual, BuildError> {
-        let negative = t.negative != c.is_negative();
-        let size = c.abs();
-        if size.is_zero() {
-            return Ok(Dual::positive(self.b.constant(size)));
+        if c.is_zero() {
+            return Ok(Dual::positive(self.b.constant(Rational::ZERO)));
         }
-        if size.is_one() {
-            return Ok(Dual { atom: t.atom, negative });
+        if c.abs().is_one() {
+            return Ok(Dual { atom: t.atom, negative: t.negative != c.is_negative() });
         }
-        let size = self.b.constant(size);
-        Ok(Dual { atom: self.b.mul(t.atom, size)?, negative })
+        // the constant takes the sign in
+        let c = self.b.constant(if t.negative { -c } else { c.clone() });
+        Ok(Dual::positive(self.b.mul(t.atom, c)?))
     }
 
     fn times(&mut self, t: Dual, w: Atom) -> Result<Dual, BuildError> {

@@ -1,5 +1,6 @@
-//! Bringing a program into the form that the sweep takes: calls that are differentiated through are expanded, and the few
-//! operations that mix several arguments into several results get their lanes as one axis.
+//! Bringing a program into the form that the sweep takes: calls that are differentiated through are expanded, the few
+//! operations that mix several arguments into several results get their lanes as one axis, and views read where the numbers
+//! come from, so that no adjoint passes through a tensor of which hardly an element is used.
 
 use super::DiffError;
 use crate::builder::{BuildError, Builder};
@@ -7,22 +8,28 @@ use crate::inline::inline_where;
 use crate::op::{Kink, Lane, Op};
 use crate::program::{Atom, Callee, Equation, Program};
 use crate::shape::{Layout, Shape};
+use crate::views::Views;
 
 /// Expands all calls that are not to be kept, and normalises lanes.
 pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool) -> Result<Program, DiffError> {
     let calls = p.equations().any(|e| matches!(e.op, Op::Call(id) if !keep(p.callee(*id))));
-    let mixes = |p: &Program| p.equations().any(|e| mixed(e.op));
     let expanded = if calls { inline_where(p, |c| !keep(c))? } else { p.clone() };
-    if !mixes(&expanded) {
+    let rewritten = |op: &Op| mixed(op) || matches!(op, Op::View { .. });
+    if !expanded.equations().any(|e| rewritten(e.op)) {
         return Ok(expanded);
     }
     let p = &expanded;
+    let mut views = Views::default();
     let mut b = Builder::new(p.name());
     let mut map = super::declare(&mut b, p, "", None)?;
     for e in p.equations() {
         b.set_place(e.place);
         let args = e.args.iter().map(|&a| b.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
-        let results = if mixed(e.op) { along_axis(&mut b, p, &e, &args)? } else { b.push_from(p, e.op, &args)? };
+        let results = match e.op {
+            Op::View { layout, shape } => vec![views.read(&mut b, args[0], layout.clone(), shape.clone())?],
+            op if mixed(op) => along_axis(&mut b, p, &e, &args)?,
+            op => b.push_from(p, op, &args)?,
+        };
         map.extend(results);
     }
     b.set_place(None);

@@ -180,6 +180,15 @@ pub(super) fn linearize(
             maps.push(Linear { arg: 0, result: 1, steps: inner });
             Ok((results, maps))
         }
+        // the largest, the smallest, the k-th of one number is that number
+        Op::Kink(kink @ (Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) | Kink::Sort(_)))
+            if lane_length(b, kink, args) == 1 =>
+        {
+            let y = b.push1(op.clone(), args)?;
+            let (from, to) = (b.shape(args[0]), b.shape(y));
+            let step = Step::View { layout: Layout::identity(to.len()), from, to };
+            Ok((vec![y], vec![pair(0, vec![step])]))
+        }
         Op::Kink(kink) => {
             let results = b.push(Op::Joint(kink.clone(), s.choice(kink)), args)?;
             let values = values_of(kink, &results);
@@ -232,6 +241,14 @@ pub(super) fn linearize(
             Ok((results, maps))
         }
         Op::Call(_) | Op::Select(_) => unreachable!("sub-programs are differentiated as programs"),
+    }
+}
+
+/// The number of members of each lane.
+fn lane_length(b: &Builder, kink: &Kink, args: &[Atom]) -> usize {
+    match kink.lane() {
+        Some(Lane::Axis) => b.shape(args[0]).dims().last().copied().unwrap_or(1),
+        _ => args.len(),
     }
 }
 

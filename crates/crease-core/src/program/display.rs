@@ -85,6 +85,13 @@ impl fmt::Display for Program {
                 }
             }
         }
+        let called: HashSet<*const Program> = library
+            .iter()
+            .map(|p| &**p)
+            .chain([self])
+            .flat_map(|p| p.callees())
+            .map(|c| Arc::as_ptr(&c.program))
+            .collect();
         let mut taken: HashSet<String> = RESERVED.iter().map(|w| w.to_string()).collect();
         let mut names: HashMap<*const Program, String> = HashMap::new();
         for p in &library {
@@ -94,7 +101,7 @@ impl fmt::Display for Program {
                 print_one(f, "joint", owner, p, &names)?;
                 f.write_char('\n')?;
             }
-            if belongs_to.is_empty() {
+            if called.contains(&Arc::as_ptr(p)) {
                 let name = fresh(p.name(), &mut taken);
                 print_one(f, "program", &name, p, &names)?;
                 f.write_char('\n')?;
@@ -175,14 +182,16 @@ struct Printer<'p> {
 
 impl<'p> Printer<'p> {
     fn new(p: &'p Program, names: &'p HashMap<*const Program, String>) -> Self {
-        let mut taken: HashSet<String> = names.values().cloned().collect();
+        // only the names that stand in this program can clash in it
+        let called: Vec<&String> = p.callees().iter().filter_map(|c| names.get(&Arc::as_ptr(&c.program))).collect();
+        let mut taken: HashSet<String> = called.iter().map(|n| n.to_string()).collect();
         taken.extend(RESERVED.iter().map(|w| w.to_string()));
         let inputs: Vec<String> = p.inputs().iter().map(|i| fresh(&i.name, &mut taken)).collect();
         let free = |prefix: &&str| {
             let clashes = |n: &String| {
                 n.strip_prefix(prefix).is_some_and(|r| !r.is_empty() && r.bytes().all(|b| b.is_ascii_digit()))
             };
-            !inputs.iter().chain(names.values()).any(clashes)
+            !inputs.iter().chain(called.iter().copied()).any(clashes)
         };
         let prefix = ["v", "t", "u", "w", "value_"].into_iter().find(free).unwrap_or("__v");
         Printer { p, names, inputs, prefix }

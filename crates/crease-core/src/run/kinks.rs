@@ -161,14 +161,11 @@ fn note_lane<N: Number>(kink: &Kink, members: &[&N], value: Option<&N>, count: &
             count.note(if at_zero == Some(Ordering::Equal) { at_zero } else { tied(&sizes) });
         }
         Kink::Sort(_) => {
-            let mut sorted = members.to_vec();
-            sorted.sort_by(|a, b| a.compare(b).unwrap_or(Ordering::Equal));
-            let neighbours: Vec<_> = sorted.windows(2).map(|w| w[0].compare(w[1])).collect();
-            count.note(match () {
-                () if neighbours.contains(&Some(Ordering::Equal)) => Some(Ordering::Equal),
-                () if neighbours.contains(&None) => None,
-                () => Some(Ordering::Less),
-            });
+            let neighbours: Option<Vec<_>> = super::lanes::order(members)
+                .map(|order| order.windows(2).map(|w| members[w[0]].compare(members[w[1]])).collect());
+            count.note(
+                neighbours.map(|n| if n.contains(&Some(Ordering::Equal)) { Ordering::Equal } else { Ordering::Less }),
+            );
         }
         _ => {
             let against: Vec<_> = members.iter().map(|x| x.compare(value)).collect();

@@ -150,17 +150,32 @@ fn shares<N: Number>(group: &Group<'_, N>, value: &N, ties: Ties) -> Result<Vec<
 }
 
 /// The positions of the members in ascending order, equal ones in the order in which they stand; nothing if some
-/// comparison cannot be told.
-fn order<N: Number>(group: &Group<'_, N>) -> Option<Vec<usize>> {
+/// comparison cannot be told. (The standard sort may panic where comparisons do not make an order.)
+pub(super) fn order<N: Number>(group: &[&N]) -> Option<Vec<usize>> {
     let mut order: Vec<usize> = (0..group.len()).collect();
-    let mut told = true;
-    order.sort_by(|&i, &j| {
-        group[i].compare(group[j]).unwrap_or_else(|| {
-            told = false;
-            Ordering::Equal
-        })
-    });
-    told.then_some(order)
+    let mut width = 1;
+    while width < order.len() {
+        let mut merged = Vec::with_capacity(order.len());
+        for pair in order.chunks(2 * width) {
+            let (left, right) = pair.split_at(width.min(pair.len()));
+            let (mut i, mut j) = (0, 0);
+            while i < left.len() && j < right.len() {
+                let later = group[right[j]].compare(group[left[i]])?;
+                if later.is_lt() {
+                    merged.push(right[j]);
+                    j += 1;
+                } else {
+                    merged.push(left[i]);
+                    i += 1;
+                }
+            }
+            merged.extend_from_slice(&left[i..]);
+            merged.extend_from_slice(&right[j..]);
+        }
+        order = merged;
+        width *= 2;
+    }
+    Some(order)
 }
 
 /// The members in ascending order by exchanges of neighbours: right for numbers that are sets, and NaN spreads.

@@ -1,0 +1,108 @@
+//! Bounds on every coordinate of the conservative gradient, by interval arithmetic backward.
+
+use crease_core::local::{LocalModel, Node, NodeId, NormalForm};
+use crease_core::number::Rational;
+use std::collections::BTreeMap;
+
+/// Two numbers between which all elements lie.
+pub(crate) type Bounds = (Rational, Rational);
+
+/// Bounds on every coordinate: those of the graph, and where there is a normal form also those of it.
+pub(crate) fn bounds(model: &LocalModel, output_number: usize, normal: Option<&NormalForm>) -> Vec<Bounds> {
+    let Some(&from) = model.outputs().get(output_number) else { return Vec::new() };
+    let wide = on_graph(model, from);
+    match normal {
+        Some(normal) => intersect(wide, on_normal_form(normal, output_number)),
+        None => wide,
+    }
+}
+
+/// On the graph of the model: each member of a kink takes any part of the kink's adjoint.
+fn on_graph(model: &LocalModel, from: NodeId) -> Vec<Bounds> {
+    let mut adjoints: Vec<Bounds> = vec![(Rational::ZERO, Rational::ZERO); model.len()];
+    adjoints[from.index()] = (Rational::ONE, Rational::ONE);
+    for i in (model.dimension()..model.len()).rev() {
+        let (low, high) = std::mem::take(&mut adjoints[i]);
+        if low.is_zero() && high.is_zero() {
+            continue;
+        }
+        match model.node(model.node_id(i)) {
+            Node::Direction(_) => {}
+            Node::Linear(terms) => {
+                for t in terms {
+                    let (a, b) = if t.coefficient.is_negative() { (&high, &low) } else { (&low, &high) };
+                    let slot = &mut adjoints[t.node.index()];
+                    slot.0.add_mul(&t.coefficient, a);
+                    slot.1.add_mul(&t.coefficient, b);
+                }
+            }
+            Node::Max(members) => {
+                let part = (Ord::min(low, Rational::ZERO), Ord::max(high, Rational::ZERO));
+                for m in members {
+                    let slot = &mut adjoints[m.index()];
+                    slot.0 += &part.0;
+                    slot.1 += &part.1;
+                }
+            }
+        }
+    }
+    adjoints.truncate(model.dimension());
+    adjoints
+}
+
+/// On the normal form, which is tighter where members share terms: a combination of forms has every coefficient between the
+/// smallest and the largest among them.
+fn on_normal_form(normal: &NormalForm, output_number: usize) -> Vec<Bounds> {
+    let mut directions: Vec<Bounds> = vec![(Rational::ZERO, Rational::ZERO); normal.dimension];
+    let mut kinks: Vec<Bounds> = vec![(Rational::ZERO, Rational::ZERO); normal.kinks.len()];
+    let Some(output) = normal.outputs.get(output_number) else { return directions };
+    output.directions.iter().for_each(|(i, c)| directions[*i] = (c.clone(), c.clone()));
+    output.kinks.iter().for_each(|(k, c)| kinks[*k] = (c.clone(), c.clone()));
+    for k in (0..normal.kinks.len()).rev() {
+        let adjoint = std::mem::take(&mut kinks[k]);
+        if adjoint.0.is_zero() && adjoint.1.is_zero() {
+            continue;
+        }
+        let forms = &normal.kinks[k].forms;
+        let ranges = |list: Vec<&[(usize, Rational)]>| {
+            // how many forms have the coefficient, and its range among them
+            let mut out: BTreeMap<usize, (usize, Bounds)> = BTreeMap::new();
+            for (i, c) in list.into_iter().flatten() {
+                let (count, (low, high)) = out.entry(*i).or_insert_with(|| (0, (c.clone(), c.clone())));
+                *count += 1;
+                if c < low {
+                    *low = c.clone();
+                } else if c > high {
+                    *high = c.clone();
+                }
+            }
+            let n = forms.len();
+            out.into_iter().map(move |(i, (count, (low, high)))| match count == n {
+                true => (i, (low, high)),
+                false => (i, (Ord::min(low, Rational::ZERO), Ord::max(high, Rational::ZERO))),
+            })
+        };
+        for (i, range) in ranges(forms.iter().map(|f| &f.directions[..]).collect()) {
+            accumulate(&mut directions[i], &adjoint, &range);
+        }
+        for (l, range) in ranges(forms.iter().map(|f| &f.kinks[..]).collect()) {
+            accumulate(&mut kinks[l], &adjoint, &range);
+        }
+    }
+    directions
+}
+
+/// `sum += a * b`, for intervals.
+fn accumulate(sum: &mut Bounds, a: &Bounds, b: &Bounds) {
+    let products = [&a.0 * &b.0, &a.0 * &b.1, &a.1 * &b.0, &a.1 * &b.1];
+    if let (Some(low), Some(high)) = (products.iter().min(), products.iter().max()) {
+        sum.0 += low;
+        sum.1 += high;
+    }
+}
+
+/// What lies within both.
+fn intersect(a: Vec<Bounds>, b: Vec<Bounds>) -> Vec<Bounds> {
+    let both = |(a, b): (Bounds, Bounds)| (Ord::max(a.0, b.0), Ord::min(a.1, b.1));
+    a.into_iter().zip(b).map(both).collect()
+}
