@@ -99,29 +99,50 @@ impl Known {
 /// assert_eq!(tally(&p).to_string(), "1 *, 1 +c");
 /// ```
 pub fn tally(p: &Program) -> Tally {
-    count(p).0
+    Counter::default().count(p, vec![Known::Nothing; p.inputs().len()]).0
 }
 
 type Counted = (Tally, Vec<Known>);
 
-/// The tally, and which outputs are constants.
-pub(crate) fn count(p: &Program) -> Counted {
-    let mut memo: HashMap<(*const Program, Vec<Known>), Counted> = HashMap::new();
-    let inputs = vec![Known::Nothing; p.inputs().len()];
+/// Counts programs that share callees, each callee once. What it has counted must live as long as it does.
+#[derive(Default)]
+pub(crate) struct Counter {
+    memo: HashMap<(*const Program, Vec<Known>), Counted>,
+}
+
+impl Counter {
+    /// The tally and which outputs are constants, when some inputs are.
+    pub fn count(&mut self, p: &Program, inputs: Vec<Known>) -> Counted {
+        let (tally, values) = self.values(p, inputs);
+        let outputs = p.outputs().iter().map(|&o| known(&values, o)).collect();
+        (tally, outputs)
+    }
+
+    /// The tally, and which elements of all values are constants.
+    pub fn values(&mut self, p: &Program, inputs: Vec<Known>) -> (Tally, Vec<Known>) {
+        count_values(p, inputs, &mut self.memo)
+    }
+}
+
+fn count_values(
+    p: &Program,
+    inputs: Vec<Known>,
+    memo: &mut HashMap<(*const Program, Vec<Known>), Counted>,
+) -> (Tally, Vec<Known>) {
     let mut frames = vec![Frame::new(p, inputs)];
     loop {
         let depth = frames.len() - 1;
         let frame = &mut frames[depth];
         let program = frame.program;
         if frame.next == program.len() {
-            let outputs = program.outputs().iter().map(|&o| known(&frame.values, o)).collect();
-            let result = (std::mem::take(&mut frame.tally), outputs);
-            let key = (std::ptr::from_ref(program), std::mem::take(&mut frame.inputs));
+            let (tally, values) = (std::mem::take(&mut frame.tally), std::mem::take(&mut frame.values));
+            let inputs = std::mem::take(&mut frame.inputs);
             frames.pop();
             if frames.is_empty() {
-                return result;
+                return (tally, values);
             }
-            memo.insert(key, result);
+            let outputs = program.outputs().iter().map(|&o| known(&values, o)).collect();
+            memo.insert((std::ptr::from_ref(program), inputs), (tally, outputs));
             continue;
         }
         let e = program.equation(frame.next);
@@ -196,9 +217,11 @@ pub(crate) fn count_equation(
 ) -> Vec<Known> {
     let args: Vec<Known> = e.args.iter().map(|&a| known(a)).collect();
     let len = p.shape(e.first).len();
-    let nothing = || vec![Known::Nothing; e.results];
+    // what is made of constants alone is a constant, and no part of the cost
+    if args.iter().all(|a| *a == Known::All) {
+        return vec![Known::All; e.results];
+    }
     match e.op {
-        Op::Constant(_) => return vec![Known::All],
         Op::View { layout, .. } => {
             return vec![match &args[0] {
                 Known::Some(mask) => Known::from_mask(layout.iter().map(|i| mask[i]).collect()),
@@ -206,7 +229,9 @@ pub(crate) fn count_equation(
             }];
         }
         Op::Assemble { pieces, .. } => return vec![count_assembly(len, pieces, &args, tally)],
-        Op::MatMul { transpose_a, transpose_b } => count_matmul(p, e, *transpose_a, *transpose_b, &args, tally),
+        Op::MatMul { transpose_a, transpose_b } => {
+            return vec![count_matmul(p, e, *transpose_a, *transpose_b, &args, tally)];
+        }
         Op::Kink(kink) => count_kink(p, e, kink, None, &args, tally),
         Op::Joint(kink, choice) => count_kink(p, e, kink, Some(choice), &args, tally),
         Op::LogSumExp(lane) => count_lanes(p, e, *lane, &args, ItemKind::LogSumExp, None, tally),
@@ -227,7 +252,8 @@ pub(crate) fn count_equation(
         Op::Mul => elementwise(len, &args, tally, |_| ItemKind::Mul),
         // taking away a constant is adding one
         Op::Sub => elementwise(len, &args, tally, |k| if k == [false, true] { ItemKind::Add } else { ItemKind::Sub }),
-        Op::Div => elementwise(len, &args, tally, |_| ItemKind::Div),
+        // dividing by a constant is multiplying by one
+        Op::Div => elementwise(len, &args, tally, |k| if k[1] { ItemKind::Mul } else { ItemKind::Div }),
         Op::Neg => elementwise(len, &args, tally, |_| ItemKind::Neg),
         Op::Inv => elementwise(len, &args, tally, |_| ItemKind::Inv),
         Op::Exp => elementwise(len, &args, tally, |_| ItemKind::Exp),
@@ -238,9 +264,36 @@ pub(crate) fn count_equation(
         Op::Tanh => elementwise(len, &args, tally, |_| ItemKind::Tanh),
         Op::Sigmoid => elementwise(len, &args, tally, |_| ItemKind::Sigmoid),
         Op::Power(_) => elementwise(len, &args, tally, |_| ItemKind::Power),
-        Op::Call(_) | Op::Select(_) => {}
+        Op::Constant(_) | Op::Call(_) | Op::Select(_) => {}
     }
-    nothing()
+    results_known(p, e, &args)
+}
+
+/// Which results of an operation on elements or lanes are made of constants alone.
+fn results_known(p: &Program, e: &Equation<'_>, args: &[Known]) -> Vec<Known> {
+    if !args.iter().any(|a| matches!(a, Known::Some(_))) {
+        return vec![Known::Nothing; e.results]; // not all of them are constants, or we would not be here
+    }
+    let all = |i: usize| args.iter().all(|a| a.get(i));
+    let axis = match e.op {
+        Op::LogSumExp(lane) | Op::LogSumExpJoint(lane) | Op::Permute { lane, .. } => *lane == Lane::Axis,
+        Op::Kink(Kink::MaxLinear { .. }) | Op::Joint(Kink::MaxLinear { .. }, _) => {
+            return vec![Known::Nothing; e.results];
+        }
+        Op::Kink(kink) | Op::Joint(kink, _) => kink.lane() == Some(Lane::Axis),
+        _ => false,
+    };
+    let n = match (axis, e.args[0].value()) {
+        (true, Some(v)) => p.shape(v).split_last().map_or(1, |(_, n)| n),
+        _ => 1,
+    };
+    let total = e.args.iter().filter_map(|a| a.value()).map(|v| p.shape(v).len()).max().unwrap_or(1);
+    let lanes: Vec<bool> = (0..total / n).map(|l| (0..n).all(|k| all(l * n + k))).collect();
+    let result = |v: crate::Value| {
+        let each = p.shape(v).len() / lanes.len();
+        Known::from_mask(lanes.iter().flat_map(|k| std::iter::repeat_n(*k, each)).collect())
+    };
+    e.results().map(result).collect()
 }
 
 /// Counts one operation for each element; the kind may depend on which arguments are constants.
@@ -248,7 +301,9 @@ fn elementwise(len: usize, args: &[Known], tally: &mut Tally, kind: impl Fn(&[bo
     let mut count = |i: usize, n: u128| {
         let known: Vec<bool> = args.iter().map(|a| a.get(i)).collect();
         let values = known.iter().filter(|k| !**k).count() as u32;
-        tally.add(Item::new(kind(&known), args.len() as u32, values), n);
+        if values > 0 {
+            tally.add(Item::new(kind(&known), args.len() as u32, values), n);
+        }
     };
     if args.iter().any(|a| matches!(a, Known::Some(_))) {
         (0..len).for_each(|i| count(i, 1));
@@ -308,7 +363,9 @@ fn count_lanes(
                 Known::Nothing => tally.add(item(n), lanes as u128),
                 Known::All => tally.add(item(0), lanes as u128),
                 Known::Some(mask) => {
-                    mask.chunks(n).for_each(|l| tally.add(item(l.iter().filter(|k| !**k).count()), 1));
+                    for values in mask.chunks(n).map(|l| l.iter().filter(|k| !**k).count()).filter(|&v| v > 0) {
+                        tally.add(item(values), 1);
+                    }
                 }
             }
         }
@@ -326,38 +383,52 @@ fn count_assembly(len: usize, pieces: &[crate::Layout], args: &[Known], tally: &
                 None => here,
                 Some(there) => {
                     additions[usize::from(!here) + usize::from(!there)] += 1;
-                    false
+                    here && there
                 }
             });
         }
     }
-    for (values, n) in additions.into_iter().enumerate() {
+    for (values, n) in additions.into_iter().enumerate().skip(1) {
         tally.add(Item::new(ItemKind::Add, 2, values as u32), n);
     }
     Known::from_mask(cells.into_iter().map(|c| c.unwrap_or(true)).collect())
 }
 
-fn count_matmul(p: &Program, e: &Equation<'_>, ta: bool, tb: bool, args: &[Known], tally: &mut Tally) {
+fn count_matmul(p: &Program, e: &Equation<'_>, ta: bool, tb: bool, args: &[Known], tally: &mut Tally) -> Known {
     let shape = p.shape(e.first);
     let (m, n) = (shape.dims()[shape.rank() - 2], shape.dims()[shape.rank() - 1]);
     let batch = shape.len() / (m * n);
     let k = e.args[0].value().map_or(1, |v| p.shape(v).len()) / (batch * m);
-    tally.add(Item::new(ItemKind::Add, 2, 2), (batch * m * n) as u128 * (k as u128 - 1));
-    let mut products = |values: u32, times: u128| tally.add(Item::new(ItemKind::Mul, 2, values), times);
-    if !args.iter().any(|a| matches!(a, Known::Some(_))) {
-        let values = args.iter().filter(|a| **a == Known::Nothing).count() as u32;
-        return products(values, (batch * m * n) as u128 * k as u128);
-    }
-    for s in 0..batch {
-        for l in 0..k {
-            let column = |i: usize| if ta { l * m + i } else { i * k + l };
-            let row = |j: usize| if tb { j * k + l } else { l * n + j };
-            let a = (0..m).filter(|&i| !args[0].get(s * m * k + column(i))).count() as u128;
-            let b = (0..n).filter(|&j| !args[1].get(s * k * n + row(j))).count() as u128;
-            let (m, n) = (m as u128, n as u128);
-            products(2, a * b);
-            products(1, a * (n - b) + (m - a) * b);
-            products(0, (m - a) * (n - b));
+    let (mut products, mut additions) = ([0u128; 3], [0u128; 3]);
+    let mut known = Known::Nothing;
+    if args.iter().any(|a| matches!(a, Known::Some(_))) {
+        let mut mask = Vec::with_capacity(shape.len());
+        for (s, i, j) in (0..batch).flat_map(|s| (0..m).flat_map(move |i| (0..n).map(move |j| (s, i, j)))) {
+            let left = |l: usize| args[0].get(s * m * k + if ta { l * m + i } else { i * k + l });
+            let right = |l: usize| args[1].get(s * k * n + if tb { j * k + l } else { l * n + j });
+            let mut sum: Option<bool> = None;
+            for l in 0..k {
+                let (a, b) = (left(l), right(l));
+                products[usize::from(!a) + usize::from(!b)] += 1;
+                sum = Some(match sum {
+                    None => a && b,
+                    Some(there) => {
+                        additions[usize::from(!(a && b)) + usize::from(!there)] += 1;
+                        a && b && there
+                    }
+                });
+            }
+            mask.push(sum.unwrap_or(true));
         }
+        known = Known::from_mask(mask);
+    } else {
+        let values = args.iter().filter(|a| **a == Known::Nothing).count();
+        products[values] = (batch * m * n) as u128 * k as u128;
+        additions[2] = (batch * m * n) as u128 * (k as u128 - 1);
     }
+    for values in 1..=2 {
+        tally.add(Item::new(ItemKind::Mul, 2, values as u32), products[values]);
+        tally.add(Item::new(ItemKind::Add, 2, values as u32), additions[values]);
+    }
+    known
 }

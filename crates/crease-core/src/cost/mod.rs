@@ -13,7 +13,7 @@ mod item;
 mod overhead;
 mod price;
 
-pub(crate) use count::{Known, count_equation, known};
+pub(crate) use count::{Counter, Known, count_equation, known};
 pub use count::{Tally, tally};
 pub use item::{Item, ItemKind};
 pub use overhead::{Attained, Overhead, overhead};

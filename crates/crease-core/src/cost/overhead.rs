@@ -1,6 +1,6 @@
 //! Theorem 2: what differentiating a program costs by the model, and the constants omega_b and omega_f.
 
-use super::count::{Known, Tally, count, count_equation, known};
+use super::count::{Counter, Known, Tally, count_equation, known};
 use super::item::Item;
 use super::price::{Price, Prices};
 use crate::differentiate::{DiffError, How, Mode, Prepared};
@@ -44,6 +44,7 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
     let mut prepared = Prepared::new(p, how)?;
     let program = prepared.program().clone();
     let mut out = Overhead { model: Price::default(), omega: Some(Rational::ZERO), attained: None };
+    let mut counter = Counter::default();
     let mut constants = vec![Known::Nothing; program.inputs().len()];
     // the cost of combining the derivatives of one node that has `pr` predecessors
     let combine = |pr: i128| match mode {
@@ -71,34 +72,46 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
     for (i, e) in program.equations().enumerate() {
         match e.op {
             Op::Call(_) | Op::Select(_) => {
-                let (g, gd) = prepared.costs(i, mode)?;
                 let conditions = e.op.callees().len() - 1;
-                let pr: usize =
-                    e.args[conditions..].iter().filter_map(|a| a.value()).map(|v| program.shape(v).len()).sum();
+                let args: Vec<Known> = e.args[conditions..].iter().map(|&a| known(&constants, a)).collect();
+                let (g, gd) = prepared.costs(i, mode, &args)?;
+                let open = e.args[conditions..].iter().zip(&args).filter(|(_, k)| **k != Known::All);
+                let pr: usize = open.filter_map(|(a, _)| a.value()).map(|v| program.shape(v).len()).sum();
                 let name = match e.op {
                     Op::Call(id) => program.callee(*id).program.name().to_string(),
                     _ => "select".into(),
                 };
                 note(&mut out, i, name, g, gd + combine(pr as i128), 1);
-                constants.extend(vec![Known::Nothing; e.results]);
+                constants.extend(match e.op {
+                    Op::Call(id) => counter.count(&program.callee(*id).program, args).1,
+                    _ => vec![Known::Nothing; e.results],
+                });
             }
             _ => {
                 let mut tally = Tally::default();
+                let results = count_equation(&program, &e, |a| known(&constants, a), &mut tally);
                 // a tensor is differentiated as a whole: it counts as constant only if all of it is
+                let mut whole = Tally::default();
                 let coarse = |a| match known(&constants, a) {
                     Known::All => Known::All,
                     _ => Known::Nothing,
                 };
-                let results = count_equation(&program, &e, coarse, &mut tally);
-                for (item, n) in tally.iter() {
-                    let (g, gd) = item_costs(&item, mode, how, &combine);
-                    note(&mut out, i, item.name(), g, gd, n as i128);
+                count_equation(&program, &e, coarse, &mut whole);
+                if tally == whole {
+                    for (item, n) in tally.iter() {
+                        let (g, gd) = item_costs(&item, mode, how, &combine);
+                        note(&mut out, i, item.name(), g, gd, n as i128);
+                    }
+                } else {
+                    let gd = whole.iter().fold(Price::default(), |sum, (item, n)| {
+                        sum + item_costs(&item, mode, how, &combine).1 * n as i128
+                    });
+                    note(&mut out, i, e.op.to_string(), tally.price(), gd, 1);
                 }
                 constants.extend(results);
             }
         }
     }
-    debug_assert!(count(&program).0.price() == super::cost(p));
     Ok(out)
 }
 

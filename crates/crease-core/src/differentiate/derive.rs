@@ -5,7 +5,7 @@ use super::prepare::prepare;
 use super::rules::{Direction, contract, linearize};
 use super::{DiffError, How, Mode, Technique, declare, scalar_output, unit_directions};
 use crate::builder::Builder;
-use crate::cost::{Price, Prices, cost};
+use crate::cost::{Counter, Known, Price, Prices};
 use crate::op::{CalleeId, Op};
 use crate::program::{Atom, Callee, Equation, Program};
 use crate::shape::Shape;
@@ -21,6 +21,7 @@ pub(super) struct Deriver<'h> {
     branches: HashMap<(*const Program, Direction, Option<usize>), Arc<Program>>,
     /// the branches of selections that return several outputs or tensors
     in_selection: HashSet<*const Program>,
+    counter: Counter,
     /// keeps the programs alive whose addresses are keys
     keep: Vec<Arc<Program>>,
 }
@@ -48,6 +49,7 @@ impl<'h> Deriver<'h> {
             joints: HashMap::new(),
             branches: HashMap::new(),
             in_selection: HashSet::new(),
+            counter: Counter::default(),
             keep: p.library(),
         };
         for q in d.keep.iter().map(|q| &**q).chain([p]) {
@@ -268,7 +270,7 @@ impl<'h> Deriver<'h> {
         lead: Option<usize>,
     ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some())?;
-        let active = active(p);
+        let active = active(p, &mut self.counter);
         let needed = needed(p, &active);
         let mut values: Vec<Atom> = inputs.to_vec();
         let mut tangents: Vec<Option<Dual>> = seeds.iter().map(|&s| Some(Dual::positive(s))).collect();
@@ -276,7 +278,7 @@ impl<'h> Deriver<'h> {
             let args = e.args.iter().map(|&a| b.translate(p, &values, a)).collect::<Result<Vec<_>, _>>()?;
             if !needed[i] {
                 b.set_place(e.place);
-                values.extend(plainly(b, p, &e, &args)?);
+                values.extend(b.push_from(p, e.op, &args)?);
                 tangents.resize(values.len(), None);
                 continue;
             }
@@ -359,7 +361,7 @@ impl<'h> Deriver<'h> {
         seeds: impl FnOnce(&mut Builder, &Program) -> Result<Vec<Atom>, DiffError>,
     ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some())?;
-        let active = active(p);
+        let active = active(p, &mut self.counter);
         let needed = needed(p, &active);
         let mut values: Vec<Atom> = inputs.to_vec();
         let mut steps: Vec<Option<Step1>> = Vec::with_capacity(p.len());
@@ -371,7 +373,7 @@ impl<'h> Deriver<'h> {
                 steps.push(Some(step));
             } else {
                 b.set_place(e.place);
-                values.extend(plainly(b, p, &e, &args)?);
+                values.extend(b.push_from(p, e.op, &args)?);
                 steps.push(None);
             }
         }
@@ -425,15 +427,6 @@ impl<'h> Deriver<'h> {
         }
         Ok((outputs, gradients))
     }
-}
-
-/// An equation whose derivative is not needed, as it is. What it calls needs no joint program any more.
-fn plainly(b: &mut Builder, p: &Program, e: &Equation<'_>, args: &[Atom]) -> Result<Vec<Atom>, DiffError> {
-    let mut ids = HashMap::new();
-    for &id in e.op.callees() {
-        ids.insert(id, b.callee(p.callee(id).program.clone(), None)?);
-    }
-    Ok(b.push(e.op.map_callees(|id| ids[&id]), args)?)
 }
 
 /// Sends the adjoints of the results of an equation to its arguments.
@@ -508,13 +501,15 @@ fn gradients(b: &Builder, all: &[Atom], skip: usize) -> Result<Vec<Linear>, Diff
 }
 
 /// Which values depend on an input in a way that has a derivative.
-fn active(p: &Program) -> Vec<bool> {
+fn active(p: &Program, counter: &mut Counter) -> Vec<bool> {
+    let (_, known) = counter.values(p, vec![Known::Nothing; p.inputs().len()]);
     let mut active = vec![false; p.values()];
     active[..p.inputs().len()].fill(true);
     for e in p.equations() {
-        let flat = matches!(e.op, Op::Compare(_) | Op::Logic(_) | Op::Constant(_));
+        let flat = matches!(e.op, Op::Compare(_) | Op::Logic(_));
         if !flat && e.args.iter().any(|a| a.value().is_some_and(|v| active[v.index()])) {
-            e.results().for_each(|v| active[v.index()] = true);
+            // a call may return a constant whatever it is given
+            e.results().for_each(|v| active[v.index()] = known[v.index()] != Known::All);
         }
     }
     active
@@ -562,9 +557,17 @@ impl<'h> Prepared<'h> {
         &self.program
     }
 
-    /// The paper's cost(g) and cost(gd) of equation number `i`, a call or a selection.
-    pub fn costs(&mut self, i: usize, mode: Mode) -> Result<(Price, Price), DiffError> {
+    /// The paper's cost(g) and cost(gd) of equation number `i`, a call or a selection with these arguments.
+    pub fn costs(&mut self, i: usize, mode: Mode, known: &[Known]) -> Result<(Price, Price), DiffError> {
         let directions = self.program.dimension().max(1);
+        // derived branches take tangents or adjoints after the arguments
+        let cost = |d: &mut Deriver<'_>, q: Arc<Program>| {
+            let mut inputs = known.to_vec();
+            inputs.resize(q.inputs().len(), Known::Nothing);
+            let price = d.counter.count(&q, inputs).0.price();
+            d.keep.push(q);
+            price
+        };
         let e = self.program.equation(i);
         let programs: Vec<Callee> = e.op.callees().iter().map(|id| self.program.callee(*id).clone()).collect();
         let scalar = e.results == 1 && self.program.shape(e.first).is_scalar();
@@ -572,20 +575,19 @@ impl<'h> Prepared<'h> {
         let mut worst = (Price::default(), Price::default());
         for callee in programs {
             let q = &callee.program;
-            let g = cost(q);
-            let gd = if is_call && self.deriver.technique(&callee) == Some(Technique::Joint) {
-                let name = || DiffError::NoJoint(q.name().into());
-                cost(callee.joint.as_deref().ok_or_else(name)?)
-            } else if is_call && self.deriver.technique(&callee) == Some(Technique::Forward) {
-                cost(&*self.deriver.joint(q, Direction::Forward)?)
-            } else if is_call || scalar {
-                cost(&*self.deriver.joint(q, Direction::Backward)?)
-            } else {
-                match mode {
-                    Mode::Backward => g + cost(&*self.deriver.branch(q, Direction::Backward, None)?),
-                    Mode::Forward => g + cost(&*self.deriver.branch(q, Direction::Forward, Some(directions))?),
+            let technique = if is_call { self.deriver.technique(&callee) } else { None };
+            let joint = match technique {
+                Some(Technique::Joint) => {
+                    let name = || DiffError::NoJoint(q.name().into());
+                    callee.joint.clone().ok_or_else(name)?
                 }
+                Some(Technique::Forward) => self.deriver.joint(q, Direction::Forward)?,
+                _ if is_call || scalar => self.deriver.joint(q, Direction::Backward)?,
+                _ if mode == Mode::Backward => self.deriver.branch(q, Direction::Backward, None)?,
+                _ => self.deriver.branch(q, Direction::Forward, Some(directions))?,
             };
+            let g = cost(&mut self.deriver, q.clone());
+            let gd = cost(&mut self.deriver, joint);
             // the dearest at unit prices, the first of equals: as tallies count it
             let unit = Prices::unit();
             if gd.at(&unit) > worst.1.at(&unit) {
@@ -594,6 +596,10 @@ impl<'h> Prepared<'h> {
             if g.at(&unit) > worst.0.at(&unit) {
                 worst.0 = g;
             }
+        }
+        if !is_call && !scalar {
+            // the values are computed by a selection of their own
+            worst.1 += worst.0;
         }
         Ok(worst)
     }

@@ -63,7 +63,7 @@ pub(super) fn linearize(
                 (None, Direction::Forward) => {
                     let up = b.push1(Op::Inv, &args[1..])?;
                     let down = b.mul(y, up)?;
-                    vec![pair(0, vec![Step::Times(up)]), pair(1, vec![Step::Times(down), Step::Scale(minus)])]
+                    vec![pair(0, vec![Step::Times(up)]), pair(1, minus_times(b, direction, down)?)]
                 }
             };
             Ok((vec![y], maps))
@@ -72,7 +72,7 @@ pub(super) fn linearize(
         Op::Inv => {
             let y = b.push1(Op::Inv, args)?;
             let square = b.mul(y, y)?;
-            Ok((vec![y], vec![pair(0, vec![Step::Times(square), Step::Scale(minus)])]))
+            Ok((vec![y], vec![pair(0, minus_times(b, direction, square)?)]))
         }
         Op::Exp => {
             let y = b.push1(Op::Exp, args)?;
@@ -97,7 +97,7 @@ pub(super) fn linearize(
         Op::Cos => {
             let y = b.push1(Op::Cos, args)?;
             let w = b.push1(Op::Sin, args)?;
-            Ok((vec![y], vec![pair(0, vec![Step::Times(w), Step::Scale(minus)])]))
+            Ok((vec![y], vec![pair(0, minus_times(b, direction, w)?)]))
         }
         Op::Tanh => {
             let y = b.push1(Op::Tanh, args)?;
@@ -242,6 +242,14 @@ pub(super) fn linearize(
         }
         Op::Call(_) | Op::Select(_) => unreachable!("sub-programs are differentiated as programs"),
     }
+}
+
+/// Multiplication by -w. Backward, the sign travels on for nothing; forward, it is written down once for all tangents.
+fn minus_times(b: &mut Builder, direction: Direction, w: Atom) -> Result<Vec<Step>, BuildError> {
+    Ok(match direction {
+        Direction::Backward => vec![Step::Times(w), Step::Scale(Rational::from(-1))],
+        Direction::Forward => vec![Step::Times(b.neg(w)?)],
+    })
 }
 
 /// The number of members of each lane.

@@ -2,7 +2,7 @@
 //!
 //! A derivative program has to return *something* where an operation has no derivative. A [`Selection`] says what, for
 //! each kind of operation, and the same selection gives the same answer forward and backward. The presets reproduce the
-//! paper and two frameworks. [`Selection::validate`] refuses what is no element of a conservative gradient of the
+//! paper and three frameworks. [`Selection::validate`] refuses what is no element of a conservative gradient of the
 //! operation: then the result of the chain rule would mean nothing.
 
 use crate::number::Rational;
@@ -69,12 +69,27 @@ impl Selection {
         Selection { abs: Rational::ONE, leaky_relu: Rational::ONE, ..Selection::torch() }
     }
 
+    /// What TensorFlow returns: relu'(0) = 0, abs'(0) = 0 (`tf.sign`), leaky_relu from the left (its gradient asks whether
+    /// features > 0), ELU from the right (its gradient asks whether activations < 0), and `tf.maximum` and `tf.minimum` give the
+    /// whole weight to the first of two tied arguments. `tf.reduce_max` shares ties equally instead; a selection has one `max` for
+    /// both, so for reductions write `tensorflow, max=average`.
+    ///
+    /// ```
+    /// use crease_core::{Ties, differentiate::Selection};
+    /// assert_eq!(Selection::tensorflow().max, Ties::First);
+    /// assert_eq!(Selection::parse("tensorflow, max=average").unwrap().max, Ties::Average);
+    /// ```
+    pub fn tensorflow() -> Self {
+        Selection { elu: Rational::ONE, max: Ties::First, ..Selection::torch() }
+    }
+
     /// The presets by name.
     pub fn preset(name: &str) -> Option<Self> {
         match name {
             "paper" => Some(Selection::paper()),
             "torch" => Some(Selection::torch()),
             "jax" => Some(Selection::jax()),
+            "tensorflow" => Some(Selection::tensorflow()),
             _ => None,
         }
     }
@@ -186,7 +201,7 @@ impl fmt::Display for Selection {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SelectionError {
     /// No preset of that name.
-    #[error("there is no selection `{0}`; use paper, torch or jax, or name=value such as relu=1/2")]
+    #[error("there is no selection `{0}`; use paper, torch, jax or tensorflow, or name=value such as relu=1/2")]
     Preset(String),
     /// No parameter of that name.
     #[error("a selection has no `{0}`; it has relu, times_relu, abs, leaky_relu, elu, max and order")]

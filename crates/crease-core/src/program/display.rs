@@ -95,17 +95,26 @@ impl fmt::Display for Program {
         let mut taken: HashSet<String> = RESERVED.iter().map(|w| w.to_string()).collect();
         let mut names: HashMap<*const Program, String> = HashMap::new();
         for p in &library {
-            // a joint program comes after the program that it belongs to, and is named by it
-            let belongs_to = owners.get(&Arc::as_ptr(p)).map_or(&[][..], |list| list);
-            for owner in belongs_to.iter().filter_map(|o| names.get(o)) {
-                print_one(f, "joint", owner, p, &names)?;
-                f.write_char('\n')?;
-            }
-            if called.contains(&Arc::as_ptr(p)) {
+            let key = Arc::as_ptr(p);
+            if called.contains(&key) {
                 let name = fresh(p.name(), &mut taken);
                 print_one(f, "program", &name, p, &names)?;
                 f.write_char('\n')?;
-                names.insert(Arc::as_ptr(p), name);
+                names.insert(key, name);
+            } else {
+                // a joint program comes after the program that it belongs to, and has its name
+                for owner in owners.get(&key).into_iter().flatten().filter_map(|o| names.get(o)) {
+                    print_one(f, "joint", owner, p, &names)?;
+                    f.write_char('\n')?;
+                }
+            }
+            // one that is called, too, has a name of its own: say so as soon as both are there
+            for (joint, owned) in &owners {
+                for owner in owned.iter().filter(|&&o| o == key || *joint == key) {
+                    if let (Some(owner), Some(joint)) = (names.get(owner), names.get(joint)) {
+                        writeln!(f, "joint {owner} = {joint}\n")?;
+                    }
+                }
             }
         }
         let name = fresh(self.name(), &mut taken);

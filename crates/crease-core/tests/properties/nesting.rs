@@ -123,7 +123,7 @@ fn long_chains_are_printed_in_reasonable_time() {
 }
 
 #[test]
-#[ignore = "overflows the stack: branches of selections with several outputs are derived recursively"]
+
 fn selections_nest_a_thousand_deep() {
     // h_n(x) = if x > n then (h_{n-1}(x), x) else (x, 2 x): two outputs, so that branches are differentiated as programs
     let two = |y: fn(crease_core::Var<'_>) -> crease_core::Var<'_>| {

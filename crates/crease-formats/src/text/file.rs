@@ -64,7 +64,21 @@ impl<'s> Parser<'s> {
         if self.library.joints[number].is_some() {
             return Err(TextError::new(format!("program `{}` has a joint program already", short(name)), place));
         }
-        let joint = Arc::new(self.definition(name)?);
+        let joint = match self.lexer.peek()?.token {
+            // `joint f = g`: an earlier program serves
+            Token::Equals => {
+                self.lexer.next()?;
+                let lexeme = self.new_name("a program")?;
+                let other = self.lexer.text(lexeme);
+                let Some(&number) = self.library.by_name.get(other) else {
+                    let hint = super::suggest::did_you_mean(other, self.library.by_name.keys().copied());
+                    let message = format!("there is no earlier program `{}`{hint}", short(other));
+                    return Err(TextError::new(message, self.place_of(lexeme)));
+                };
+                self.library.programs[number].clone()
+            }
+            _ => Arc::new(self.definition(name)?),
+        };
         // the builder knows what a joint program must look like
         let program = self.library.programs[number].clone();
         let checked = Builder::new("").callee(program, Some(joint.clone()));
