@@ -8,7 +8,7 @@ use crease_core::differentiate::{How, Mode, Selection, Technique};
 /// The flags that say how to differentiate.
 #[derive(Args)]
 pub struct HowArgs {
-    /// What is picked at kinks: paper, torch or jax, and names such as relu=1/2, abs=0, max=last
+    /// What is picked at kinks: paper, torch, jax or tensorflow, and names such as relu=1/2, abs=0, max=last
     #[arg(long, value_name = "SEL", default_value = "paper", allow_hyphen_values = true)]
     select: String,
 

@@ -12,18 +12,26 @@
 //! places      bytes of a text as lines, columns and pieces of text
 //! fault       messages with their place in the text
 //! output      numbers, tensors and columns as text; JSON
+//! rows        lines of a label and what it is about
+//! local       the local model of a program at a point, its kinks, and how exact it is
+//! along       --along, --basis, --contains: vectors over the inputs
+//! meaning     what the oracles say of a point, beside what differentiation returned there
 //! ```
 //!
 //! A command computes everything first and returns what is to be printed, so a fault leaves standard output empty.
 //! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage.
 
+mod along;
 mod arithmetic;
 mod commands;
 mod exact;
 mod fault;
 mod how;
+mod local;
+mod meaning;
 mod output;
 mod places;
+mod rows;
 mod source;
 mod ties;
 mod transform;
@@ -39,11 +47,14 @@ use std::io::Write;
     version,
     max_term_width = 100,
     long_about = "crease differentiates programs that are not smooth everywhere, and says what the answer is: the gradient, \
-                  or only an element of a conservative gradient, with the kinks where a choice was made. It counts what \
+                  a Clarke subgradient, or only an element of a conservative gradient, with the kinks where a choice was \
+                  made. It counts what \
                   programs and their derivatives cost, as in \"On the complexity of nonsmooth automatic differentiation\".",
     after_help = "Examples:
   crease eval -e 'max(x, 1 - x)' --at x=1/3
   crease grad -e 'relu(x) - relu(-x)' --at x=0
+  crease clarke -e 'norm1(v)' --at v=[0,0]
+  crease directional -e 'abs(x)' --at x=0 --along x=-1
   crease cost network.crease
   crease draw -e 'relu(x) * y' -o picture.svg
 
@@ -62,6 +73,10 @@ enum Command {
     Show(commands::show::Show),
     Draw(commands::draw::Draw),
     Table(commands::table::Table),
+    Directional(commands::directional::Directional),
+    Lexicographic(commands::lexicographic::Lexicographic),
+    Clarke(commands::clarke::Clarke),
+    Conservative(commands::conservative::Conservative),
 }
 
 fn main() {
@@ -72,6 +87,10 @@ fn main() {
         Command::Show(c) => c.run(),
         Command::Draw(c) => c.run(),
         Command::Table(c) => c.run(),
+        Command::Directional(c) => c.run(),
+        Command::Lexicographic(c) => c.run(),
+        Command::Clarke(c) => c.run(),
+        Command::Conservative(c) => c.run(),
     };
     let result = result.and_then(|text| print(&text).context("standard output cannot be written"));
     let code = match result {

@@ -24,7 +24,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME")]
     program: Option<String>,
 
-    /// The point, such as x=0,y=1/2,v=[1,2,3], or a .json or .npy file; with -e it also tells shapes
+    /// The point, such as `x=0,y=1/2,v=[1,2,3]`, or a .json or .npy file; with -e it also tells shapes
     #[arg(long, value_name = "POINT", allow_hyphen_values = true)]
     at: Option<String>,
 }
@@ -117,10 +117,35 @@ fn pick(module: &Module, name: Option<&str>, file: &str) -> Result<Arc<Program>>
     })
 }
 
+/// Reads a point for another flag than `--at`.
+pub fn named_point(flag: &str, text: &str, source: &Source) -> Result<Point> {
+    match read_named(flag, text)? {
+        Given::Nothing => Ok(Point::default()),
+        Given::Point(point) => Ok(point),
+        Given::Array(bytes) => match source.program.inputs() {
+            [input] => Ok(Point::from_npy(&bytes, &input.name)?),
+            inputs => bail!(
+                "{flag}: an NPY file holds one array, but `{}` has {} inputs; give a JSON file",
+                source.program.name(),
+                inputs.len()
+            ),
+        },
+    }
+}
+
+/// Reads a file of text.
+pub fn read_text(path: &str) -> Result<String> {
+    utf8(read(path)?, path)
+}
+
 fn read_point(text: &str) -> Result<Given> {
+    read_named("--at", text)
+}
+
+fn read_named(flag: &str, text: &str) -> Result<Given> {
     let ends = |extension: &str| text.to_ascii_lowercase().ends_with(extension);
     if !ends(".json") && !ends(".npy") {
-        return parse_point(text).map(Given::Point).map_err(|e| in_point(e, text));
+        return parse_point(text).map(Given::Point).map_err(|e| in_point(e, flag, text));
     }
     let bytes = read(text)?;
     if ends(".npy") {
@@ -131,11 +156,11 @@ fn read_point(text: &str) -> Result<Given> {
     Ok(Given::Point(Point::from_json(&json).map_err(|e| anyhow!("{text}: {e}"))?))
 }
 
-fn in_point(e: PointError, text: &str) -> anyhow::Error {
+fn in_point(e: PointError, flag: &str, text: &str) -> anyhow::Error {
     match e {
         // shows what was read up to the fault, where that is short enough to show
-        PointError::Syntax { .. } if text.len() <= 60 => anyhow!("--at `{text}`: {e}"),
-        _ => anyhow!("--at: {e}"),
+        PointError::Syntax { .. } if text.len() <= 60 => anyhow!("{flag} `{text}`: {e}"),
+        _ => anyhow!("{flag}: {e}"),
     }
 }
 

@@ -38,6 +38,7 @@
 //!   how programs inside programs are differentiated.
 //! - [`run()`] in f64, f32, exact rationals, intervals or a prime field ([`number`]); [`kinks`] for what a run met.
 //! - [`inline()`], [`scalarize()`], [`simplify()`], [`dictionary`]: the same function as another program.
+//! - [`local`]: what a program looks like from one point, and [`oracles`]: what its derivative is there, at kinks too.
 //! - [`cost`]: what a program costs, and Theorem 2's bound on what its derivative costs.
 //! - [`losses`] and [`networks`]: ready programs for learning.
 //! - [`paper`], [`tables`], [`errata`]: the paper's programs, its cost tables computed, and where it slips.
@@ -54,8 +55,9 @@ pub use easy::{Function, grad, hessian, jacobian, jvp, value_and_grad, vjp};
 pub use error::Error;
 
 pub use crease_formats as formats;
+pub use crease_oracles as oracles;
 
-pub use crease_core::{cost, dictionary, differentiate, number, op, program, shape};
+pub use crease_core::{cost, dictionary, differentiate, local, number, op, program, shape};
 
 pub use crease_core::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, Site, kinks, run, run_with};
 pub use crease_core::{Atom, Callee, Equation, Input, Place, Program, Value};

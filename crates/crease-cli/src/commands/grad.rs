@@ -2,8 +2,10 @@
 
 use crate::arithmetic::{Answer, Computed, NumberArgs, Task};
 use crate::how::{Direction, HowArgs, trusted_joints};
+use crate::meaning::Meaning;
 use crate::output;
 use crate::places::Places;
+use crate::rows::{Rows, width};
 use crate::source::{Source, SourceArgs};
 use crate::ties;
 use anyhow::{Result, bail};
@@ -19,13 +21,15 @@ const PLACES: usize = 12;
 /// Differentiate a program at a point
 ///
 /// Prints the value and what automatic differentiation returns, and says what that is: the gradient if no kink was met,
-/// else an element of the conservative gradient, with the choices made (--select) and the places where they were made.
-/// Kinks are decided exactly wherever the operations and the point allow it.
+/// else an element of the conservative gradient, with the choices made (--select) and the places where they were made. At
+/// kinks it also shows a Clarke subgradient, and whether the conservative gradient has other elements. Kinks are decided
+/// exactly wherever the operations and the point allow it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   crease grad -e 'relu(x) - relu(-x)' --at x=0
   crease grad -e 'max(x, y) + abs(x)' --at x=0,y=0 --select torch
   crease grad network.crease --at weights.json --mode forward --json
+  crease grad -e 'relu(x) + abs(y - 1)' --at x=0,y=3 --report
   crease grad -e 'x * y, x + y' --at x=2,y=3 --jacobian")]
 pub struct Grad {
     #[command(flatten)]
@@ -48,6 +52,10 @@ pub struct Grad {
     /// The derivatives of all outputs by all inputs
     #[arg(long)]
     jacobian: bool,
+
+    /// Also show the kink report: what each active kink can change, and how far the others are from switching
+    #[arg(long, conflicts_with = "jacobian")]
+    report: bool,
 
     /// Print one JSON object
     #[arg(long)]
@@ -78,7 +86,24 @@ impl Grad {
             },
         };
         let word = if self.jacobian { "jacobian" } else { self.mode.word() };
-        let report = Report { p, how: &how, source: &source, done: &done, costs, word, jacobian: self.jacobian };
+        let smooth = done.met.is_empty() && done.certain;
+        let meaning = match self.jacobian || (smooth && !self.report) {
+            true => Meaning::NotAsked,
+            false => Meaning::of(p, &inputs, self.report.then_some(&how.selection), &Places::new(&source.text)),
+        };
+        let mut report = Report {
+            p,
+            how: &how,
+            source: &source,
+            done: &done,
+            costs,
+            word,
+            jacobian: self.jacobian,
+            smooth,
+            meaning,
+            only: None,
+        };
+        report.only = report.meaning.only_element(&done, report.derivatives(0));
         Ok(if self.json { output::json(&report.json()) } else { report.text() })
     }
 }
@@ -122,12 +147,18 @@ struct Report<'a> {
     costs: Costs,
     word: &'static str,
     jacobian: bool,
+    /// Whether no kink was met.
+    smooth: bool,
+    /// What the oracles say.
+    meaning: Meaning,
+    /// If the conservative gradient has one element, whether the result is that.
+    only: Option<bool>,
 }
 
 impl Report<'_> {
     /// Whether the result is the derivative itself, and not only something that a convention picked.
     fn is_derivative(&self) -> bool {
-        self.done.met.is_empty() && self.done.certain
+        self.smooth || self.only == Some(true)
     }
 
     fn values(&self) -> &[Answer] {
@@ -143,7 +174,10 @@ impl Report<'_> {
     /// What the result is, in words.
     fn remark(&self) -> String {
         let what = match (self.jacobian, self.is_derivative()) {
-            (false, true) => "the gradient",
+            (false, true) if self.smooth => "the gradient",
+            (false, true) => return "the gradient: the conservative gradient is this one element".into(),
+            (false, false) if self.meaning.jumps() => "no derivative: the program jumps here",
+            (false, false) if self.only == Some(false) => "no element of the conservative gradient",
             (false, false) => "an element of the conservative gradient",
             (true, true) => "the Jacobian",
             (true, false) => "an element of the conservative Jacobian",
@@ -178,9 +212,11 @@ impl Report<'_> {
             && scalar(derivative)
         {
             let derivative = output::answer(derivative, false);
-            let width = [value, &derivative, &kinks].iter().map(|s| s.chars().count()).max().unwrap_or(0).clamp(4, 24);
+            let clarke = self.meaning.number().unwrap_or_default();
+            let width = width([&**value, &derivative, &kinks, &clarke]);
             rows.add("value", value);
             rows.add(self.word, &format!("{derivative:<width$}  {remark}"));
+            self.meaning.lines(&mut rows, &names, width);
             self.places(&mut rows, &kinks, width);
         } else {
             for (k, value) in values.iter().enumerate() {
@@ -196,8 +232,10 @@ impl Report<'_> {
                     rows.add(&format!("{indent}{name}"), &output::answer(derivative, false));
                 }
             }
+            self.meaning.lines(&mut rows, &names, 0);
             self.places(&mut rows, &kinks, kinks.len());
         }
+        self.meaning.report(&mut rows, self.p, &Places::new(&self.source.text));
         if let Some(because) = &self.done.float_because {
             rows.add("arithmetic", &format!("f64 ({because})"));
         }
@@ -273,6 +311,8 @@ impl Report<'_> {
             ])
         });
         members.push(("met", met.collect()));
+        let names: Vec<&str> = self.p.inputs().iter().map(|i| &*i.name).collect();
+        members.extend(self.meaning.json(&names, self.p, &places));
         let conventions = ties::conventions(self.p, &self.done.met, &self.how.selection);
         members.push(("conventions", conventions.into()));
         members.push(("cost", self.json_cost()));
@@ -287,22 +327,5 @@ impl Report<'_> {
             members.push(("omega", theorem.omega.as_ref().map_or(Value::Null, output::number)));
         }
         output::object(members)
-    }
-}
-
-/// Lines of a label and what it is about.
-#[derive(Default)]
-struct Rows(Vec<(String, String)>);
-
-impl Rows {
-    fn add(&mut self, label: &str, body: &str) {
-        self.0.push((label.into(), body.into()));
-    }
-
-    fn text(&self) -> String {
-        // very long names do not push everything to the right
-        let width = self.0.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0).clamp(10, 24);
-        let line = |(label, body): &(String, String)| format!("{label:<width$}  {body}").trim_end().to_string() + "\n";
-        self.0.iter().map(line).collect()
     }
 }
