@@ -45,6 +45,7 @@ pub mod local;
 pub mod number;
 pub mod op;
 pub mod program;
+pub mod random;
 pub mod run;
 mod scalarize;
 pub mod shape;

@@ -6,10 +6,11 @@
 //! locked, else the direction was not generic and another one is drawn. That is checked in the prime field for all of them at once
 //! and then, where it is affordable, exactly.
 
-use crate::sweep::{Random, Same, SweepCost, Weights, backward, forward, same_forms, sizes};
+use crate::sweep::{Same, SweepCost, Weights, backward, forward, same_forms, sizes};
 use crate::{OracleError, output};
 use crease_core::local::{LocalModel, NodeId};
 use crease_core::number::Rational;
+use crease_core::random::SplitMix64;
 
 /// How many directions are drawn before giving up. One is enough with probability one.
 const ATTEMPTS: u32 = 40;
@@ -52,7 +53,7 @@ pub struct ClarkeElement {
 /// ```
 pub fn clarke_element(model: &LocalModel, output_number: usize, seed: u64) -> Result<ClarkeElement, OracleError> {
     let search = Search { model, weights: Weights::new(model)?, from: output(model, output_number)? };
-    let mut random = Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     let mut sweeps = 0;
     // small numbers make answers that are easy to check by hand, but many members leave little room between them
     let members: usize = sizes(model).iter().map(|n| n - 1).sum();
@@ -90,7 +91,7 @@ pub fn clarke_along(
 ) -> Result<Option<ClarkeElement>, OracleError> {
     crate::check_direction(model, direction)?;
     let search = Search { model, weights: Weights::new(model)?, from: output(model, output_number)? };
-    search.along(direction.to_vec(), 1, &mut 0, &mut Random::new(0))
+    search.along(direction.to_vec(), 1, &mut 0, &mut SplitMix64::new(0))
 }
 
 struct Search<'m> {
@@ -106,7 +107,7 @@ impl Search<'_> {
         direction: Vec<Rational>,
         attempts: u32,
         sweeps: &mut u64,
-        random: &mut Random,
+        random: &mut SplitMix64,
     ) -> Result<Option<ClarkeElement>, OracleError> {
         let mut picked = vec![0usize; self.model.kinks().len()];
         let mut pairs: Vec<(NodeId, NodeId)> = Vec::new();

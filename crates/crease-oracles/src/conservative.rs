@@ -9,10 +9,11 @@
 
 use crate::bounds::bounds;
 use crate::graph::{Path, shortest_path, switched};
-use crate::sweep::{Random, Weights, backward, sizes};
+use crate::sweep::{Weights, backward, sizes};
 use crate::{OracleError, output};
 use crease_core::local::{LocalModel, NodeId};
 use crease_core::number::{Field61, Number, Rational};
+use crease_core::random::SplitMix64;
 
 /// How many steps may be spent on the normal form, and on the graph.
 pub(crate) const GRAPH_BUDGET: usize = 2_000_000;
@@ -142,12 +143,12 @@ pub fn several_in_field(model: &LocalModel, output_number: usize, seed: u64) -> 
     let from = output(model, output_number)?;
     let field: Weights<Field61> = Weights::new(model)?;
     let sizes = sizes(model);
-    let mut random = Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     let mut draw = || -> Vec<Field61> {
         let choices: Vec<Vec<Field61>> = sizes
             .iter()
             .map(|&n| {
-                let mut shares: Vec<Field61> = (1..n).map(|_| Field61::new(random.next())).collect();
+                let mut shares: Vec<Field61> = (1..n).map(|_| Field61::new(random.bits())).collect();
                 let rest = shares.iter().fold(Field61::one(), |rest, s| rest.sub(s));
                 shares.push(rest);
                 shares
@@ -186,7 +187,7 @@ impl<'m> ConservativeSet<'m> {
 
     /// Some element with another gradient.
     fn different(&self, other: &[Rational]) -> Result<ConservativeElement, OracleError> {
-        let mut random = Random::new(1);
+        let mut random = SplitMix64::new(1);
         for attempt in 0..32 {
             // corners first, then points of the inside, where a polynomial that is not constant is almost never equal
             let choice = |&n: &usize| {

@@ -5,10 +5,11 @@
 //! direction. It stops as soon as no kink is left: when every maximum has one member, or members that are the same linear form. Khan and Barton carry the derivatives along all directions of the basis at once, and pick at each maximum the
 //! lexicographically largest: the same answer at p times the cost.
 
-use crate::sweep::{Random, Same, SweepCost, Weights, backward, forward, same_forms};
+use crate::sweep::{Same, SweepCost, Weights, backward, forward, same_forms};
 use crate::{OracleError, check_direction, output};
 use crease_core::local::{LocalModel, Node, NodeId};
 use crease_core::number::Rational;
+use crease_core::random::SplitMix64;
 
 /// How many node visits may be spent on proving, after a direction, that the members that are left are the same.
 const EXACT_BUDGET: usize = 1_000_000;
@@ -74,7 +75,7 @@ pub fn lexicographic(
             let others = members_of(model).zip(&left).flat_map(|(m, l)| l[1..].iter().map(|&k| (m[l[0]], m[k])));
             let pairs: Vec<(NodeId, NodeId)> = others.collect();
             checks += 1;
-            if same_forms(model, &picked, &pairs, &mut Random::new(j as u64), EXACT_BUDGET)? == Same::Proved {
+            if same_forms(model, &picked, &pairs, &mut SplitMix64::new(j as u64), EXACT_BUDGET)? == Same::Proved {
                 break;
             }
         }

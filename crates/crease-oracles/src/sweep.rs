@@ -2,6 +2,7 @@
 
 use crease_core::local::{LocalModel, Node, NodeId};
 use crease_core::number::{Field61, Number, NumberError, Rational};
+use crease_core::random::SplitMix64;
 use std::collections::BTreeMap;
 
 /// Coefficients of a model in another kind of number, converted once.
@@ -188,14 +189,14 @@ pub(crate) fn same_forms(
     model: &LocalModel,
     picked: &[usize],
     pairs: &[(NodeId, NodeId)],
-    random: &mut Random,
+    random: &mut SplitMix64,
     budget: usize,
 ) -> Result<Same, NumberError> {
     if pairs.is_empty() {
         return Ok(Same::Proved);
     }
     let field = Weights::<Field61>::new(model)?;
-    let along: Vec<Field61> = (0..model.dimension()).map(|_| Field61::new(random.next())).collect();
+    let along: Vec<Field61> = (0..model.dimension()).map(|_| Field61::new(random.bits())).collect();
     let values = forward(model, &field, &along, |kink, members, values| values[members[picked[kink]].index()]);
     if pairs.iter().any(|(a, b)| values[a.index()] != values[b.index()]) {
         return Ok(Same::No);
@@ -272,28 +273,5 @@ impl SweepCost {
     /// All of it.
     pub fn total(&self) -> u64 {
         self.forward + self.comparisons + self.backward
-    }
-}
-
-/// A small generator of pseudo-random numbers (SplitMix64): enough for directions, and the same on every machine.
-#[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Random(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
     }
 }

@@ -12,11 +12,13 @@
 //! Deliberately absent: any simplification beyond not multiplying by 1, not adding to nothing and not writing a sign down
 //! before it is needed. What more can be removed is the business of [`simplify`](crate::simplify).
 
+mod costs;
 mod derive;
 mod linear;
 mod prepare;
 mod rules;
 mod selection;
+mod sweep;
 
 pub use selection::{Selection, SelectionError};
 
@@ -24,8 +26,8 @@ use crate::builder::{BuildError, Builder};
 use crate::inline::InlineError;
 use crate::program::{Atom, Program};
 use crate::shape::{Layout, Shape};
+pub(crate) use costs::Prepared;
 use derive::Deriver;
-pub(crate) use derive::Prepared;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -1,27 +1,25 @@
 //! A small generator of random numbers: the same seed gives the same programs on every machine.
 
-/// SplitMix64, by Steele, Lea and Flood: one addition and three mixing steps for each number.
+use crease_core::random::SplitMix64;
+
+/// A generator with the ways of drawing that programs need.
 ///
 /// ```
 /// use crease_corpus::random::Rng;
 /// assert_eq!(Rng::new(3).below(1000), Rng::new(3).below(1000));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Rng(u64);
+pub struct Rng(SplitMix64);
 
 impl Rng {
     /// A generator that starts from a seed.
     pub fn new(seed: u64) -> Self {
-        Rng(seed)
+        Rng(SplitMix64::new(seed))
     }
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     /// A number below `n`, which must not be 0.
@@ -47,6 +45,6 @@ impl Rng {
 
     /// A generator of its own, so that what is drawn there does not shift what is drawn here.
     pub fn split(&mut self) -> Rng {
-        Rng(self.bits())
+        Rng::new(self.bits())
     }
 }

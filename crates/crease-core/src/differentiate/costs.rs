@@ -1,0 +1,75 @@
+//! What the calls and selections of a program cost with and without their derivatives: for Theorem 2.
+
+use super::derive::Deriver;
+use super::prepare::prepare;
+use super::rules::Direction;
+use super::{DiffError, How, Mode, Technique};
+use crate::cost::{Known, Price, Prices};
+use crate::op::Op;
+use crate::program::{Callee, Program};
+use std::sync::Arc;
+
+/// A program as the sweep sees it, with the costs of the calls that are differentiated on their own: for Theorem 2.
+pub(crate) struct Prepared<'h> {
+    deriver: Deriver<'h>,
+    program: Program,
+}
+
+impl<'h> Prepared<'h> {
+    pub fn new(p: &Program, how: &'h How) -> Result<Self, DiffError> {
+        let deriver = Deriver::new(p, how)?;
+        let program = prepare(p, |c| deriver.technique(c).is_some())?;
+        Ok(Prepared { deriver, program })
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The paper's cost(g) and cost(gd) of equation number `i`, a call or a selection with these arguments.
+    pub fn costs(&mut self, i: usize, mode: Mode, known: &[Known]) -> Result<(Price, Price), DiffError> {
+        let directions = self.program.dimension().max(1);
+        // derived branches take tangents or adjoints after the arguments
+        let cost = |d: &mut Deriver<'_>, q: Arc<Program>| {
+            let mut inputs = known.to_vec();
+            inputs.resize(q.inputs().len(), Known::Nothing);
+            let price = d.counter.count(&q, inputs).0.price();
+            d.keep.push(q);
+            price
+        };
+        let e = self.program.equation(i);
+        let programs: Vec<Callee> = e.op.callees().iter().map(|id| self.program.callee(*id).clone()).collect();
+        let scalar = e.results == 1 && self.program.shape(e.first).is_scalar();
+        let is_call = matches!(e.op, Op::Call(_));
+        let mut worst = (Price::default(), Price::default());
+        for callee in programs {
+            let q = &callee.program;
+            let technique = if is_call { self.deriver.technique(&callee) } else { None };
+            let joint = match technique {
+                Some(Technique::Joint) => {
+                    let name = || DiffError::NoJoint(q.name().into());
+                    callee.joint.clone().ok_or_else(name)?
+                }
+                Some(Technique::Forward) => self.deriver.joint(q, Direction::Forward)?,
+                _ if is_call || scalar => self.deriver.joint(q, Direction::Backward)?,
+                _ if mode == Mode::Backward => self.deriver.branch(q, Direction::Backward, None)?,
+                _ => self.deriver.branch(q, Direction::Forward, Some(directions))?,
+            };
+            let g = cost(&mut self.deriver, q.clone());
+            let gd = cost(&mut self.deriver, joint);
+            // the dearest at unit prices, the first of equals: as tallies count it
+            let unit = Prices::unit();
+            if gd.at(&unit) > worst.1.at(&unit) {
+                worst.1 = gd;
+            }
+            if g.at(&unit) > worst.0.at(&unit) {
+                worst.0 = g;
+            }
+        }
+        if !is_call && !scalar {
+            // the values are computed by a selection of their own
+            worst.1 += worst.0;
+        }
+        Ok(worst)
+    }
+}

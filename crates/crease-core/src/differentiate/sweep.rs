@@ -1,0 +1,351 @@
+//! The sweep: equations in joint form, tangents forward with it, adjoints backward after it.
+
+use super::derive::Deriver;
+use super::linear::{Calculus, Dual, Linear, Pending, Step, shape_after};
+use super::prepare::prepare;
+use super::rules::{Direction, contract, linearize};
+use super::{DiffError, Technique};
+use crate::builder::Builder;
+use crate::cost::{Counter, Known};
+use crate::op::{CalleeId, Op};
+use crate::program::{Atom, Equation, Program};
+use crate::shape::Shape;
+use std::sync::Arc;
+
+/// How the results of an equation depend on its arguments.
+enum Derivative {
+    /// Pair by pair, by the table of rules.
+    Pairs(Vec<Linear>),
+    /// As a selection among branches, each differentiated as a program.
+    Select { branches: Box<[CalleeId]> },
+}
+
+/// An equation in the derived program.
+struct Stepped {
+    args: Vec<Atom>,
+    results: Vec<Atom>,
+    derivative: Derivative,
+}
+
+impl Deriver<'_> {
+    /// Emits one equation in joint form.
+    fn step(
+        &mut self,
+        b: &mut Builder,
+        p: &Program,
+        e: &Equation<'_>,
+        args: Vec<Atom>,
+        direction: Direction,
+    ) -> Result<Stepped, DiffError> {
+        b.set_place(e.place);
+        match e.op {
+            Op::Call(id) => {
+                let callee = p.callee(*id);
+                let joint = match self.technique(callee) {
+                    Some(Technique::Joint) => {
+                        let name = || DiffError::NoJoint(callee.program.name().into());
+                        callee.joint.clone().ok_or_else(name)?
+                    }
+                    Some(Technique::Forward) => self.joint(&callee.program, Direction::Forward)?,
+                    _ => self.joint(&callee.program, Direction::Backward)?,
+                };
+                let id = b.callee(joint, None)?;
+                let all = b.push(Op::Call(id), &args)?;
+                let maps = gradients(b, &all, 0)?;
+                Ok(Stepped { args, results: all[..1].to_vec(), derivative: Derivative::Pairs(maps) })
+            }
+            Op::Select(ids) => {
+                let programs: Vec<Arc<Program>> = ids.iter().map(|id| p.callee(*id).program.clone()).collect();
+                if e.results == 1 && p.shape(e.first).is_scalar() {
+                    let mut joint = Vec::new();
+                    for q in &programs {
+                        let gd = self.joint(q, Direction::Backward)?;
+                        joint.push(b.callee(gd, None)?);
+                    }
+                    let all = b.push(Op::Select(joint.into()), &args)?;
+                    let maps = gradients(b, &all, ids.len() - 1)?;
+                    return Ok(Stepped { args, results: all[..1].to_vec(), derivative: Derivative::Pairs(maps) });
+                }
+                let mut branches = Vec::new();
+                for q in &programs {
+                    branches.push(b.callee(q.clone(), None)?);
+                }
+                let results = b.push(Op::Select(branches.clone().into()), &args)?;
+                Ok(Stepped { args, results, derivative: Derivative::Select { branches: branches.into() } })
+            }
+            op => {
+                let (results, maps) = linearize(b, &self.how.selection, direction, op, &args)?;
+                Ok(Stepped { args, results, derivative: Derivative::Pairs(maps) })
+            }
+        }
+    }
+
+    pub fn forward(
+        &mut self,
+        b: &mut Builder,
+        p: &Program,
+        inputs: &[Atom],
+        seeds: &[Atom],
+        lead: Option<usize>,
+    ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
+        let p = &prepare(p, |c| self.technique(c).is_some())?;
+        let active = active(p, &mut self.counter);
+        let needed = needed(p, &active);
+        let mut values: Vec<Atom> = inputs.to_vec();
+        let mut tangents: Vec<Option<Dual>> = seeds.iter().map(|&s| Some(Dual::positive(s))).collect();
+        for (i, e) in p.equations().enumerate() {
+            let args = e.args.iter().map(|&a| b.translate(p, &values, a)).collect::<Result<Vec<_>, _>>()?;
+            if !needed[i] {
+                b.set_place(e.place);
+                values.extend(b.push_from(p, e.op, &args)?);
+                tangents.resize(values.len(), None);
+                continue;
+            }
+            let step = self.step(b, p, &e, args, Direction::Forward)?;
+            let incoming: Vec<Option<Dual>> =
+                e.args.iter().map(|a| a.value().and_then(|v| tangents[v.index()])).collect();
+            let mut outgoing: Vec<Option<Dual>> = vec![None; e.results];
+            match step.derivative {
+                Derivative::Pairs(maps) => {
+                    let mut c = Calculus { b, lead };
+                    let mut sums: Vec<Pending> = vec![Pending::default(); e.results];
+                    for map in maps {
+                        let Some(mut t) = incoming[map.arg] else { continue };
+                        // what is put into zeros is put there all at once
+                        let (last, rest) = match map.steps.split_last() {
+                            Some((Step::Put { layout, from, .. }, rest)) => (Some((layout, from)), rest),
+                            _ => (None, &map.steps[..]),
+                        };
+                        for s in rest {
+                            t = c.forward(t, s)?;
+                        }
+                        match last {
+                            Some((layout, from)) => sums[map.result].add_part(&mut c, t, layout, from)?,
+                            None => sums[map.result].add(&mut c, t)?,
+                        }
+                    }
+                    for ((slot, sum), v) in outgoing.iter_mut().zip(&mut sums).zip(e.results()) {
+                        *slot = sum.take(&mut c, p.shape(v))?;
+                    }
+                }
+                Derivative::Select { branches } => {
+                    let conditions = branches.len() - 1;
+                    let mut full = step.args.clone();
+                    for (k, &a) in step.args[conditions..].iter().enumerate() {
+                        let shape = b.shape(a);
+                        full.push(settled(b, lead, incoming[conditions + k], &shape)?);
+                    }
+                    let derived = self.select(b, &branches, Direction::Forward, lead, &full)?;
+                    outgoing = derived.into_iter().map(|t| Some(Dual::positive(t))).collect();
+                }
+            }
+            values.extend(step.results);
+            tangents.extend(outgoing);
+        }
+        b.set_place(None);
+        let mut outputs = Vec::new();
+        let mut derivatives = Vec::new();
+        for &o in p.outputs() {
+            outputs.push(b.translate(p, &values, o)?);
+            let t = o.value().and_then(|v| tangents[v.index()]);
+            derivatives.push(settled(b, lead, t, &p.atom_shape(o))?);
+        }
+        Ok((outputs, derivatives))
+    }
+
+    /// A selection among the derived branches.
+    fn select(
+        &mut self,
+        b: &mut Builder,
+        branches: &[CalleeId],
+        direction: Direction,
+        lead: Option<usize>,
+        args: &[Atom],
+    ) -> Result<Vec<Atom>, DiffError> {
+        let mut ids = Vec::new();
+        for &id in branches {
+            let program = b.so_far().callee(id).program.clone();
+            let derived = self.branch(&program, direction, lead)?;
+            ids.push(b.callee(derived, None)?);
+        }
+        Ok(b.push(Op::Select(ids.into()), args)?)
+    }
+
+    pub fn reverse(
+        &mut self,
+        b: &mut Builder,
+        p: &Program,
+        inputs: &[Atom],
+        lead: Option<usize>,
+        seeds: impl FnOnce(&mut Builder, &Program) -> Result<Vec<Atom>, DiffError>,
+    ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
+        let p = &prepare(p, |c| self.technique(c).is_some())?;
+        let active = active(p, &mut self.counter);
+        let needed = needed(p, &active);
+        let mut values: Vec<Atom> = inputs.to_vec();
+        let mut steps: Vec<Option<Stepped>> = Vec::with_capacity(p.len());
+        for (i, e) in p.equations().enumerate() {
+            let args = e.args.iter().map(|&a| b.translate(p, &values, a)).collect::<Result<Vec<_>, _>>()?;
+            if needed[i] {
+                let step = self.step(b, p, &e, args, Direction::Backward)?;
+                values.extend_from_slice(&step.results);
+                steps.push(Some(step));
+            } else {
+                b.set_place(e.place);
+                values.extend(b.push_from(p, e.op, &args)?);
+                steps.push(None);
+            }
+        }
+        let mut adjoints: Vec<Pending> = vec![Pending::default(); p.values()];
+        let seeds = seeds(b, p)?;
+        for (&o, seed) in p.outputs().iter().zip(seeds) {
+            if let Some(v) = o.value() {
+                let mut c = Calculus { b, lead };
+                adjoints[v.index()].add(&mut c, Dual::positive(seed))?;
+            }
+        }
+        for (i, e) in p.equations().enumerate().rev() {
+            let Some(step) = steps[i].take() else { continue };
+            if e.results().all(|v| adjoints[v.index()].is_zero()) {
+                continue;
+            }
+            b.set_place(e.place);
+            let mut incoming = Vec::with_capacity(e.results);
+            for v in e.results() {
+                let mut c = Calculus { b, lead };
+                incoming.push(adjoints[v.index()].take(&mut c, p.shape(v))?);
+            }
+            match step.derivative {
+                Derivative::Pairs(maps) => {
+                    let mut c = Calculus { b, lead };
+                    transpose(&mut c, p, &e, &maps, &incoming, &active, &mut adjoints)?;
+                }
+                Derivative::Select { branches } => {
+                    let conditions = branches.len() - 1;
+                    let mut full = step.args.clone();
+                    for (v, t) in e.results().zip(incoming) {
+                        full.push(settled(b, lead, t, p.shape(v))?);
+                    }
+                    let derived = self.select(b, &branches, Direction::Backward, lead, &full)?;
+                    let mut c = Calculus { b, lead };
+                    for (&a, t) in e.args[conditions..].iter().zip(derived) {
+                        if let Some(v) = a.value() {
+                            adjoints[v.index()].add(&mut c, Dual::positive(t))?;
+                        }
+                    }
+                }
+            }
+        }
+        b.set_place(None);
+        let outputs = p.outputs().iter().map(|&o| b.translate(p, &values, o)).collect::<Result<Vec<_>, _>>()?;
+        let mut gradients = Vec::new();
+        for v in p.input_values() {
+            let mut c = Calculus { b, lead };
+            let t = adjoints[v.index()].take(&mut c, p.shape(v))?;
+            gradients.push(settled(b, lead, t, p.shape(v))?);
+        }
+        Ok((outputs, gradients))
+    }
+}
+
+/// Sends the adjoints of the results of an equation to its arguments.
+fn transpose(
+    c: &mut Calculus<'_>,
+    p: &Program,
+    e: &Equation<'_>,
+    maps: &[Linear],
+    incoming: &[Option<Dual>],
+    active: &[bool],
+    adjoints: &mut [Pending],
+) -> Result<(), DiffError> {
+    // steps that two arguments share are carried out once; long lists of arguments share none
+    let sharing = maps.len() <= 4;
+    let mut shared: Vec<(Dual, Step, Dual)> = Vec::new();
+    for map in maps {
+        let arg = e.args[map.arg].value().filter(|v| active[v.index()]);
+        let (Some(v), Some(mut t)) = (arg, incoming[map.result]) else { continue };
+        let result = e.results().nth(map.result).map(|r| p.shape(r).clone()).unwrap_or_default();
+        let mut shapes = vec![p.shape(v).clone()];
+        for s in &map.steps {
+            let next = shape_after(s, &shapes[shapes.len() - 1], &result);
+            shapes.push(next);
+        }
+        let (first, rest) = match map.steps.split_first() {
+            Some((Step::View { layout, .. }, rest)) => (Some(layout), rest),
+            _ => (None, &map.steps[..]),
+        };
+        let offset = map.steps.len() - rest.len();
+        for (k, s) in rest.iter().enumerate().rev() {
+            let known = shared.iter().find(|(from, step, _)| *from == t && step == s).map(|known| known.2);
+            t = match known {
+                Some(done) => done,
+                None => {
+                    let after = c.backward(t, s, &shapes[offset + k + 1])?;
+                    if sharing && matches!(s, Step::Times(_) | Step::Over(_)) {
+                        shared.push((t, s.clone(), after));
+                    }
+                    after
+                }
+            };
+        }
+        let pending = &mut adjoints[v.index()];
+        match first {
+            Some(layout) => pending.add_part(c, t, layout, &shapes[1])?,
+            None => pending.add(c, t)?,
+        }
+    }
+    Ok(())
+}
+
+/// A tangent or adjoint as an atom of the right shape; zeros where nothing came in.
+fn settled(b: &mut Builder, lead: Option<usize>, t: Option<Dual>, shape: &Shape) -> Result<Atom, DiffError> {
+    let mut c = Calculus { b, lead };
+    match t {
+        Some(t) => Ok(c.settle(t, shape)?),
+        None => {
+            let shape = c.dual_shape(shape)?;
+            Ok(b.zeros(shape)?)
+        }
+    }
+}
+
+/// How the value of a joint program depends on the arguments from number `skip` on.
+fn gradients(b: &Builder, all: &[Atom], skip: usize) -> Result<Vec<Linear>, DiffError> {
+    let mut maps = Vec::new();
+    for (i, &w) in all[1..].iter().enumerate() {
+        let steps = contract(b, w, b.shape(w).rank())?;
+        maps.push(Linear { arg: skip + i, result: 0, steps });
+    }
+    Ok(maps)
+}
+
+/// Which values depend on an input in a way that has a derivative.
+fn active(p: &Program, counter: &mut Counter) -> Vec<bool> {
+    let (_, known) = counter.values(p, vec![Known::Nothing; p.inputs().len()]);
+    let mut active = vec![false; p.values()];
+    active[..p.inputs().len()].fill(true);
+    for e in p.equations() {
+        let flat = matches!(e.op, Op::Compare(_) | Op::Logic(_));
+        if !flat && e.args.iter().any(|a| a.value().is_some_and(|v| active[v.index()])) {
+            // a call may return a constant whatever it is given
+            e.results().for_each(|v| active[v.index()] = known[v.index()] != Known::All);
+        }
+    }
+    active
+}
+
+/// Which equations need their derivative: those with an active result on which an output depends.
+fn needed(p: &Program, active: &[bool]) -> Vec<bool> {
+    let mut useful = vec![false; p.values()];
+    for o in p.outputs().iter().filter_map(|o| o.value()) {
+        useful[o.index()] = true;
+    }
+    let mut needed = vec![false; p.len()];
+    for (i, e) in p.equations().enumerate().rev() {
+        if e.results().any(|v| useful[v.index()]) {
+            e.args.iter().filter_map(|a| a.value()).for_each(|v| useful[v.index()] = true);
+            needed[i] = e.results().any(|v| active[v.index()] && useful[v.index()]);
+        }
+    }
+    needed
+}
