@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The largest number of elements that one value may have.
-pub const MAX_ELEMENTS: usize = 1 << 31;
+pub const MAX_ELEMENTS: usize = 1 << 27;
 
 /// The shape of a value: the sizes of its axes, none for a scalar.
 ///
@@ -127,7 +127,7 @@ pub enum ShapeError {
     #[error("shape {0} has an empty axis; every axis needs at least one element")]
     EmptyAxis(String),
     /// More than [`MAX_ELEMENTS`] elements.
-    #[error("shape {0} has more than 2^31 elements")]
+    #[error("shape {0} has more than 2^27 elements, which is more than one value may have")]
     TooLarge(String),
     /// An axis that the shape does not have.
     #[error("there is no axis {axis} in shape {shape}")]

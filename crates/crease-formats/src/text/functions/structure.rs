@@ -100,7 +100,7 @@ impl<'s> Parser<'s> {
                     let padded = [h + 2 * padding.0, w + 2 * padding.1];
                     let elements = planes.iter().chain(&padded).try_fold(1usize, |a, &b| a.checked_mul(b));
                     if elements.is_none_or(|n| n > MAX_ELEMENTS) {
-                        return Err(TextError::new("the padded image has more than 2^31 elements", place));
+                        return Err(TextError::new("the padded image has too many elements", place));
                     }
                 }
                 self.build(place, |b| b.conv2d(atoms[0], atoms[1], Conv2d { stride, padding }))?
