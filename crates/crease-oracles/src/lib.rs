@@ -12,8 +12,8 @@
 //! | [`KinkReport`] | active kinks, what was selected there, what else could have been | some sweeps, within limits |
 //! | [`membership`] | whether a vector is a Clarke subgradient, where that is easy | some sweeps |
 //!
-//! Everything is exact if the model is ([`LocalModel::is_exact`]), and what is said to be proved is proved of the model. Deliberately absent: deciding differentiability and listing all
-//! Clarke subgradients, which are NP-hard.
+//! Everything is exact if the model is ([`LocalModel::is_exact`]), and what is said to be proved is proved of the model.
+//! Deliberately absent: deciding differentiability and listing all Clarke subgradients, which are NP-hard.
 
 mod bounds;
 mod clarke;

@@ -178,6 +178,32 @@ impl Number for Mixed {
         }
     }
 
+    // where a comparison cannot be told, the enclosure of both answers
+
+    fn relu(&self) -> Result<Self, NumberError> {
+        Number::max(self, &Mixed::zero())
+    }
+
+    fn abs(&self) -> Result<Self, NumberError> {
+        Number::max(self, &Number::neg(self))
+    }
+
+    fn max(&self, other: &Self) -> Result<Self, NumberError> {
+        match self.compare(other) {
+            Some(Ordering::Less) => Ok(other.clone()),
+            Some(_) => Ok(self.clone()),
+            None => self.interval().max(&other.interval()).map(Mixed::Near),
+        }
+    }
+
+    fn min(&self, other: &Self) -> Result<Self, NumberError> {
+        match self.compare(other) {
+            Some(Ordering::Greater) => Ok(other.clone()),
+            Some(_) => Ok(self.clone()),
+            None => self.interval().min(&other.interval()).map(Mixed::Near),
+        }
+    }
+
     fn is_finite(&self) -> bool {
         match self {
             Mixed::Exact(_) => true,
@@ -220,6 +246,15 @@ mod tests {
         let e = Mixed::one().exp().unwrap();
         assert_eq!(e.mul(&Mixed::zero()), Mixed::zero());
         assert_eq!(e.sub(&e).exact(), None);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_enclosed() {
+        let e = Mixed::one().exp().unwrap();
+        let near_zero = e.sub(&e);
+        assert!(near_zero.relu().unwrap().interval().contains(&Rational::ZERO));
+        assert!(Number::abs(&near_zero).unwrap().interval().contains(&Rational::ZERO));
+        assert_eq!(Number::max(&e, &Mixed::zero()).unwrap(), e);
     }
 
     #[test]
