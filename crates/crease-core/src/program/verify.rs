@@ -131,3 +131,44 @@ impl Program {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::ConstId;
+
+    /// `x * x + 1`, then broken.
+    fn broken(how: impl Fn(&mut Program)) -> Vec<String> {
+        let mut p = crate::trace(1, |x| x[0] * x[0] + 1.0).unwrap();
+        assert!(p.verify().is_empty());
+        how(&mut p);
+        p.verify().iter().map(Fault::to_string).collect()
+    }
+
+    #[test]
+    fn every_invariant_is_checked() {
+        let later = Atom::Value(Value(7));
+        assert!(broken(|p| p.args[0] = later)[0].contains("equation 0: argument Value(v7) is not defined before it"));
+        assert!(broken(|p| p.args[3] = Atom::Const(ConstId(9)))[0].contains("equation 1"));
+        assert!(broken(|p| p.outputs.clear())[0].contains("no output"));
+        assert!(broken(|p| p.outputs[0] = later)[0].contains("output"));
+        assert!(broken(|p| p.inputs.push(p.inputs[0].clone()))[0].contains("two inputs named `x0`"));
+        assert!(broken(|p| p.equations[0].first_result = 2)[0].contains("first result is v2, expected v1"));
+        assert!(broken(|p| p.ops[0] = Op::Exp)[0].contains("takes 1 argument, got 2"));
+        assert!(broken(|p| p.ops[0] = Op::Call(CalleeId(4)))[0].contains("no callee number 4"));
+        let reshaped = broken(|p| {
+            p.shapes.push(Shape::vector(2).unwrap());
+            p.value_shapes[1] = 1;
+        });
+        assert!(reshaped[0].contains("should have shapes"), "{reshaped:?}");
+    }
+
+    #[test]
+    fn all_faults_are_reported() {
+        let faults = broken(|p| {
+            p.args[0] = Atom::Value(Value(7));
+            p.outputs.clear();
+        });
+        assert_eq!(faults.len(), 2, "{faults:?}");
+    }
+}
