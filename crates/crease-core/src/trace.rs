@@ -103,30 +103,6 @@ impl Tape {
     }
 }
 
-/// What a traced closure may return: one variable or several.
-pub trait Outputs<'t> {
-    /// The variables in order.
-    fn outputs(self) -> Vec<Var<'t>>;
-}
-
-impl<'t> Outputs<'t> for Var<'t> {
-    fn outputs(self) -> Vec<Var<'t>> {
-        vec![self]
-    }
-}
-
-impl<'t> Outputs<'t> for Vec<Var<'t>> {
-    fn outputs(self) -> Vec<Var<'t>> {
-        self
-    }
-}
-
-impl<'t, const N: usize> Outputs<'t> for [Var<'t>; N] {
-    fn outputs(self) -> Vec<Var<'t>> {
-        self.to_vec()
-    }
-}
-
 /// A program of `n` scalar inputs, named `x0`, `x1`, ..., from a closure.
 ///
 /// ```
@@ -158,8 +134,7 @@ where
     let tape = Tape::new("f");
     let inputs: Vec<Var<'_>> =
         shapes.iter().enumerate().map(|(i, s)| tape.input(&format!("x{i}"), s.clone())).collect();
-    let outputs = f(&inputs).outputs();
-    tape.finish(&outputs)
+    tape.finish(&f(&inputs))
 }
 
 impl<'t> Var<'t> {

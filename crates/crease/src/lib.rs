@@ -61,7 +61,7 @@ pub use crease_core::{cost, dictionary, differentiate, local, number, op, progra
 
 pub use crease_core::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, Site, kinks, run, run_with};
 pub use crease_core::{Atom, Callee, Equation, Input, Place, Program, Value};
-pub use crease_core::{BuildError, Builder, Conv2d, Outputs, Tape, Var, Window, trace, trace_shapes};
+pub use crease_core::{BuildError, Builder, Conv2d, Tape, Var, Window, trace, trace_shapes};
 pub use crease_core::{Constant, Kink, Lane, Op, OpError, Ties};
 pub use crease_core::{InlineError, MAX_INLINED, inline, scalarize, simplify};
 pub use crease_core::{Layout, Number, NumberError, Rational, Shape, ShapeError, Tensor};

@@ -354,11 +354,6 @@ impl Op {
         }
     }
 
-    /// Whether the operation only moves numbers about: it has no price and no predecessors of its own in the paper's sense.
-    pub fn is_structural(&self) -> bool {
-        matches!(self, Op::View { .. } | Op::Constant(_))
-    }
-
     /// The sub-programs that the operation runs.
     pub fn callees(&self) -> &[CalleeId] {
         match self {
