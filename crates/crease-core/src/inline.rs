@@ -89,10 +89,7 @@ fn expand(
         return Err(InlineError::TooLarge { name: p.name().into() });
     }
     let mut b = Builder::new(p.name());
-    let mut inputs = Vec::new();
-    for i in p.inputs() {
-        inputs.push(b.input(i.name.clone(), i.shape.clone())?);
-    }
+    let inputs = b.inputs_of(p)?;
     let mut origins = Vec::new();
     let mut frames = vec![Frame { program: Arc::new(p.clone()), map: inputs, next: 0 }];
     loop {
@@ -101,8 +98,7 @@ fn expand(
         let program = frame.program.clone();
         if frame.next == program.len() {
             let map = std::mem::take(&mut frame.map);
-            let outputs =
-                program.outputs().iter().map(|&o| b.translate(&program, &map, o)).collect::<Result<Vec<_>, _>>()?;
+            let outputs = b.translate_all(&program, &map, program.outputs());
             frames.pop();
             match frames.last_mut() {
                 Some(caller) => caller.map.extend(outputs),
@@ -116,7 +112,7 @@ fn expand(
         let e = program.equation(frame.next);
         frame.next += 1;
         let map = &frame.map;
-        let args = e.args.iter().map(|&a| b.translate(&program, map, a)).collect::<Result<Vec<_>, _>>()?;
+        let args = b.translate_all(&program, map, e.args);
         match e.op {
             Op::Call(id) if pick(program.callee(*id)) => {
                 // what a call brings in happened, for the reader of the outermost text, where the call stands

@@ -77,7 +77,7 @@ fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> R
     for &o in p.outputs() {
         match o {
             Atom::Value(v) => outputs.extend_from_slice(&values[v.index()]),
-            Atom::Const(_) => outputs.push(b.translate(p, &[], o)?),
+            Atom::Const(_) => outputs.push(b.translate(p, &[], o)),
         }
     }
     Ok((b.finish(&outputs)?, origins))
@@ -95,7 +95,7 @@ impl Scalars<'_> {
     fn get(&mut self, a: Atom, i: usize) -> Result<Atom, BuildError> {
         match a {
             Atom::Value(v) => Ok(self.values[v.index()][i]),
-            Atom::Const(_) => self.b.translate(self.p, &[], a),
+            Atom::Const(_) => Ok(self.b.translate(self.p, &[], a)),
         }
     }
 
@@ -205,7 +205,7 @@ impl Scalars<'_> {
         for &a in e.args {
             match a {
                 Atom::Value(v) => args.extend_from_slice(&self.values[v.index()]),
-                Atom::Const(_) => args.push(self.b.translate(self.p, &[], a)?),
+                Atom::Const(_) => args.push(self.b.translate(self.p, &[], a)),
             }
         }
         let mut ids = HashMap::new();

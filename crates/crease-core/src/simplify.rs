@@ -42,15 +42,12 @@ fn simplify_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Re
 /// Folds and shares, from the first equation to the last.
 fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<Program, BuildError> {
     let mut b = Builder::new(p.name());
-    let mut map = Vec::with_capacity(p.values());
-    for i in p.inputs() {
-        map.push(b.input(i.name.clone(), i.shape.clone())?);
-    }
+    let mut map = b.inputs_of(p)?;
     let mut seen: HashMap<u64, u32> = HashMap::new();
     let mut views = Views::default();
     for e in p.equations() {
         b.set_place(e.place);
-        let args = e.args.iter().map(|&a| b.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
+        let args = b.translate_all(p, &map, e.args);
         let mut ids = HashMap::new();
         for &id in e.op.callees() {
             let c = p.callee(id);
@@ -75,7 +72,7 @@ fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<
         map.extend(results);
     }
     b.set_place(None);
-    let outputs = p.outputs().iter().map(|&o| b.translate(p, &map, o)).collect::<Result<Vec<_>, _>>()?;
+    let outputs = b.translate_all(p, &map, p.outputs());
     b.finish(&outputs)
 }
 
@@ -167,17 +164,14 @@ fn sweep(p: &Program) -> Result<Program, BuildError> {
     }
     let mut b = Builder::new(p.name());
     let zero = b.constant(Rational::ZERO);
-    let mut map = Vec::with_capacity(p.values());
-    for i in p.inputs() {
-        map.push(b.input(i.name.clone(), i.shape.clone())?);
-    }
+    let mut map = b.inputs_of(p)?;
     for (i, e) in p.equations().enumerate() {
         if !kept[i] {
             map.extend(std::iter::repeat_n(zero, e.results));
             continue;
         }
         b.set_place(e.place);
-        let args = e.args.iter().map(|&a| b.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
+        let args = b.translate_all(p, &map, e.args);
         let plain = match e.op {
             Op::Joint(kink, _) => Some(Op::Kink(kink.clone())),
             Op::LogSumExpJoint(lane) => Some(Op::LogSumExp(*lane)),
@@ -196,6 +190,6 @@ fn sweep(p: &Program) -> Result<Program, BuildError> {
         }
     }
     b.set_place(None);
-    let outputs = p.outputs().iter().map(|&o| b.translate(p, &map, o)).collect::<Result<Vec<_>, _>>()?;
+    let outputs = b.translate_all(p, &map, p.outputs());
     b.finish(&outputs)
 }

@@ -8,11 +8,11 @@ use crate::places::Places;
 use crate::rows::{Rows, width};
 use crate::source::{Source, SourceArgs};
 use crate::ties;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use crease_core::cost::{Overhead, Prices, cost, overhead};
 use crease_core::differentiate::{DiffError, How, backprop, forprop, jacobian};
-use crease_core::{Builder, Program, Rational};
+use crease_core::{Program, Rational};
 use serde_json::Value;
 
 /// The most places that text shows.
@@ -110,20 +110,16 @@ impl Grad {
 
 /// The same program with one of its outputs only.
 fn pick(p: &Program, k: usize) -> Result<Program> {
-    let n = p.outputs().len();
-    if k >= n {
+    p.with_outputs(&[k]).ok_or_else(|| {
+        let n = p.outputs().len();
         let count = if n == 1 { "1 output".into() } else { format!("{n} outputs") };
-        bail!("there is no output {k}: `{}` has {count}, counted from 0", p.name());
-    }
-    let mut b = Builder::new(p.name());
-    let args = p.inputs().iter().map(|i| b.input(i.name.clone(), i.shape.clone())).collect::<Result<Vec<_>, _>>()?;
-    let outputs = b.splice(p, &args)?;
-    Ok(b.finish(&outputs[k..=k])?)
+        anyhow!("there is no output {k}: `{}` has {count}, counted from 0", p.name())
+    })
 }
 
 fn not_scalar(e: DiffError) -> anyhow::Error {
     match e {
-        DiffError::NotScalar { name, outputs } => anyhow::anyhow!(
+        DiffError::NotScalar { name, outputs } => anyhow!(
             "a gradient needs one scalar output, but `{name}` returns {outputs}; take all derivatives with --jacobian{}",
             if outputs.ends_with("outputs") { ", or pick an output with --output 0" } else { "" }
         ),

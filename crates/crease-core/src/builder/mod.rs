@@ -124,6 +124,11 @@ impl Builder {
         Ok(Atom::Value(self.new_value(shape)?))
     }
 
+    /// Declares the inputs of another program, by their names and shapes.
+    pub(crate) fn inputs_of(&mut self, p: &Program) -> Result<Vec<Atom>, BuildError> {
+        p.inputs().iter().map(|i| self.input(i.name.clone(), i.shape.clone())).collect()
+    }
+
     fn new_value(&mut self, shape: Shape) -> Result<Value, BuildError> {
         let index = self.program.value_shapes.len();
         if index >= 1 << 31 {
@@ -271,12 +276,12 @@ impl Builder {
         let mut map: Vec<Atom> = args.to_vec();
         let outer = self.place;
         for e in p.equations() {
-            let args = e.args.iter().map(|&a| self.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
+            let args = self.translate_all(p, &map, e.args);
             self.place = e.place.or(outer);
             map.extend(self.push_from(p, e.op, &args)?);
         }
         self.place = outer;
-        p.outputs().iter().map(|&o| self.translate(p, &map, o)).collect()
+        Ok(self.translate_all(p, &map, p.outputs()))
     }
 
     /// Adds an operation of another program, entering the callees that it names.
@@ -289,12 +294,17 @@ impl Builder {
         self.push(op.map_callees(|id| ids[&id]), args)
     }
 
-    /// An atom of `p` as an atom of this program.
-    pub(crate) fn translate(&mut self, p: &Program, map: &[Atom], a: Atom) -> Result<Atom, BuildError> {
-        Ok(match a {
+    /// An atom of `p` as an atom of this program; `map` tells what became of the values of `p`.
+    pub(crate) fn translate(&mut self, p: &Program, map: &[Atom], a: Atom) -> Atom {
+        match a {
             Atom::Value(v) => map[v.index()],
             Atom::Const(c) => self.constant(p.constant(c).clone()),
-        })
+        }
+    }
+
+    /// Several atoms of `p` as atoms of this program.
+    pub(crate) fn translate_all(&mut self, p: &Program, map: &[Atom], atoms: &[Atom]) -> Vec<Atom> {
+        atoms.iter().map(|&a| self.translate(p, map, a)).collect()
     }
 }
 

@@ -67,13 +67,10 @@ fn lower_one(
     done: &HashMap<*const Program, Arc<Program>>,
 ) -> Result<Program, BuildError> {
     let mut b = Builder::new(p.name());
-    let mut map = Vec::with_capacity(p.values());
-    for i in p.inputs() {
-        map.push(b.input(i.name.clone(), i.shape.clone())?);
-    }
+    let mut map = b.inputs_of(p)?;
     for e in p.equations() {
         b.set_place(e.place);
-        let args = e.args.iter().map(|&a| b.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
+        let args = b.translate_all(p, &map, e.args);
         let results = match e.op {
             Op::Call(_) | Op::Select(_) => {
                 let mut ids = HashMap::new();
@@ -88,7 +85,7 @@ fn lower_one(
         map.extend(results);
     }
     b.set_place(None);
-    let outputs = p.outputs().iter().map(|&o| b.translate(p, &map, o)).collect::<Result<Vec<_>, _>>()?;
+    let outputs = b.translate_all(p, &map, p.outputs());
     b.finish(&outputs)
 }
 

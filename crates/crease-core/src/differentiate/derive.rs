@@ -132,7 +132,7 @@ impl<'h> Deriver<'h> {
             Direction::Forward => self.jvp(p, lead)?,
             Direction::Backward => self.vjp(p, lead)?,
         };
-        let derived = Arc::new(super::pick(&derived, outputs..)?);
+        let derived = Arc::new(super::without_first(&derived, outputs)?);
         self.keep.push(p.clone());
         self.branches.insert(key, derived.clone());
         Ok(derived)
@@ -142,7 +142,7 @@ impl<'h> Deriver<'h> {
         let mut b = Builder::new(format!("backprop_{}", p.name()));
         let inputs = declare(&mut b, p, "", None)?;
         let seed = b.constant(1);
-        let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, None, |_, _| Ok(vec![seed]))?;
+        let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, None, &[seed])?;
         outputs.extend(adjoints);
         Ok(b.finish(&outputs)?)
     }
@@ -158,7 +158,7 @@ impl<'h> Deriver<'h> {
             }
             seeds.push(b.input(fresh(p, &format!("adjoint{i}")), shape)?);
         }
-        let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, lead, |_, _| Ok(seeds))?;
+        let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, lead, &seeds)?;
         outputs.extend(adjoints);
         Ok(b.finish(&outputs)?)
     }

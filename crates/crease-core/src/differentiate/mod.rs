@@ -219,20 +219,18 @@ pub fn hessian(p: &Program, how: &How) -> Result<Program, DiffError> {
     let gradient = gradient(p, how)?;
     let n = gradient.outputs().len();
     let both = jacobian(&gradient, how, Mode::Forward)?;
-    pick(&both, n..)
+    without_first(&both, n)
 }
 
 /// The gradient alone, without the value: one derivative for each input.
 pub fn gradient(p: &Program, how: &How) -> Result<Program, DiffError> {
-    pick(&backprop(p, how)?, 1..)
+    without_first(&backprop(p, how)?, 1)
 }
 
-/// The same program with some of its outputs only.
-fn pick(p: &Program, range: std::ops::RangeFrom<usize>) -> Result<Program, DiffError> {
-    let mut b = Builder::new(p.name());
-    let args = declare(&mut b, p, "", None)?;
-    let outputs = b.splice(p, &args)?;
-    Ok(b.finish(&outputs[range])?)
+/// The same program without its first outputs: a derived program returns values first, then derivatives.
+fn without_first(p: &Program, n: usize) -> Result<Program, DiffError> {
+    let rest: Vec<usize> = (n..p.outputs().len()).collect();
+    Ok(p.with_outputs(&rest).ok_or(BuildError::NoOutput)?)
 }
 
 /// Declares the inputs of `p`, their names prefixed, each with a leading axis if asked for.

@@ -24,7 +24,7 @@ pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool) -> Result<Pro
     let mut map = super::declare(&mut b, p, "", None)?;
     for e in p.equations() {
         b.set_place(e.place);
-        let args = e.args.iter().map(|&a| b.translate(p, &map, a)).collect::<Result<Vec<_>, _>>()?;
+        let args = b.translate_all(p, &map, e.args);
         let results = match e.op {
             Op::View { layout, shape } => vec![views.read(&mut b, args[0], layout.clone(), shape.clone())?],
             op if mixed(op) => along_axis(&mut b, p, &e, &args)?,
@@ -33,7 +33,7 @@ pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool) -> Result<Pro
         map.extend(results);
     }
     b.set_place(None);
-    let outputs = p.outputs().iter().map(|&o| b.translate(p, &map, o)).collect::<Result<Vec<_>, _>>()?;
+    let outputs = b.translate_all(p, &map, p.outputs());
     Ok(b.finish(&outputs)?)
 }
 

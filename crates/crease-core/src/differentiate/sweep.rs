@@ -94,7 +94,7 @@ impl Deriver<'_> {
         let mut values: Vec<Atom> = inputs.to_vec();
         let mut tangents: Vec<Option<Dual>> = seeds.iter().map(|&s| Some(Dual::positive(s))).collect();
         for (i, e) in p.equations().enumerate() {
-            let args = e.args.iter().map(|&a| b.translate(p, &values, a)).collect::<Result<Vec<_>, _>>()?;
+            let args = b.translate_all(p, &values, e.args);
             if !needed[i] {
                 b.set_place(e.place);
                 values.extend(b.push_from(p, e.op, &args)?);
@@ -146,7 +146,7 @@ impl Deriver<'_> {
         let mut outputs = Vec::new();
         let mut derivatives = Vec::new();
         for &o in p.outputs() {
-            outputs.push(b.translate(p, &values, o)?);
+            outputs.push(b.translate(p, &values, o));
             let t = o.value().and_then(|v| tangents[v.index()]);
             derivatives.push(settled(b, lead, t, &p.atom_shape(o))?);
         }
@@ -177,7 +177,7 @@ impl Deriver<'_> {
         p: &Program,
         inputs: &[Atom],
         lead: Option<usize>,
-        seeds: impl FnOnce(&mut Builder, &Program) -> Result<Vec<Atom>, DiffError>,
+        seeds: &[Atom],
     ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some())?;
         let active = active(p, &mut self.counter);
@@ -185,7 +185,7 @@ impl Deriver<'_> {
         let mut values: Vec<Atom> = inputs.to_vec();
         let mut steps: Vec<Option<Stepped>> = Vec::with_capacity(p.len());
         for (i, e) in p.equations().enumerate() {
-            let args = e.args.iter().map(|&a| b.translate(p, &values, a)).collect::<Result<Vec<_>, _>>()?;
+            let args = b.translate_all(p, &values, e.args);
             if needed[i] {
                 let step = self.step(b, p, &e, args, Direction::Backward)?;
                 values.extend_from_slice(&step.results);
@@ -197,8 +197,7 @@ impl Deriver<'_> {
             }
         }
         let mut adjoints: Vec<Pending> = vec![Pending::default(); p.values()];
-        let seeds = seeds(b, p)?;
-        for (&o, seed) in p.outputs().iter().zip(seeds) {
+        for (&o, &seed) in p.outputs().iter().zip(seeds) {
             if let Some(v) = o.value() {
                 let mut c = Calculus { b, lead };
                 adjoints[v.index()].add(&mut c, Dual::positive(seed))?;
@@ -237,7 +236,7 @@ impl Deriver<'_> {
             }
         }
         b.set_place(None);
-        let outputs = p.outputs().iter().map(|&o| b.translate(p, &values, o)).collect::<Result<Vec<_>, _>>()?;
+        let outputs = b.translate_all(p, &values, p.outputs());
         let mut gradients = Vec::new();
         for v in p.input_values() {
             let mut c = Calculus { b, lead };

@@ -211,6 +211,20 @@ impl Program {
         &self.outputs
     }
 
+    /// The same program with some of its outputs only, in any order.
+    ///
+    /// ```
+    /// use crease_core::{trace_shapes, Shape};
+    /// let p = trace_shapes(&[Shape::scalar()], |x| vec![x[0] * x[0], 3.0 * x[0]]).unwrap();
+    /// assert_eq!(p.with_outputs(&[1]).unwrap().outputs(), &p.outputs()[1..]);
+    /// assert!(p.with_outputs(&[2]).is_none());
+    /// assert!(p.with_outputs(&[]).is_none());
+    /// ```
+    pub fn with_outputs(&self, numbers: &[usize]) -> Option<Program> {
+        let outputs = numbers.iter().map(|&k| self.outputs.get(k).copied()).collect::<Option<Vec<_>>>()?;
+        (!outputs.is_empty()).then(|| Program { outputs, ..self.clone() })
+    }
+
     /// The number of equations.
     pub fn len(&self) -> usize {
         self.equations.len()

@@ -22,7 +22,7 @@ pub use mlp::Mlp;
 use crate::Error;
 use crate::losses::Loss;
 use crease_core::differentiate::{How, backprop};
-use crease_core::{Builder, Program, Shape, Tape, Tensor, Var, simplify};
+use crease_core::{BuildError, Program, Shape, Tape, Tensor, Var, simplify};
 use layer::Parameters;
 
 /// A network: the shape of one example, and the layers.
@@ -222,16 +222,10 @@ impl Network {
     /// ```
     pub fn gradient_program(&self, batch: usize, loss: Loss, how: &How) -> Result<Program, Error> {
         let all = backprop(&self.loss_program(batch, loss)?, how)?;
-        let mut b = Builder::new("gradient");
-        let mut args = Vec::with_capacity(all.inputs().len());
-        for i in all.inputs() {
-            args.push(b.input(i.name.clone(), i.shape.clone())?);
-        }
-        let outputs = b.splice(&all, &args)?;
         // the loss, the derivative by x, those by the weights, the derivative by the target
-        let mut kept = vec![outputs[0]];
-        kept.extend(&outputs[2..outputs.len() - 1]);
-        Ok(simplify(&b.finish(&kept)?)?)
+        let kept: Vec<usize> = std::iter::once(0).chain(2..all.outputs().len() - 1).collect();
+        let gradient = all.with_outputs(&kept).ok_or(BuildError::NoOutput)?;
+        Ok(simplify(&gradient.renamed("gradient"))?)
     }
 
     fn declare<'t>(&self, tape: &'t Tape, batch: usize) -> Result<(Var<'t>, Vec<Var<'t>>), Error> {
