@@ -11,15 +11,22 @@
 //! | [`gradient_at_choices`] | the gradient for given weights at each kink | one sweep |
 //! | [`KinkReport`] | active kinks, what was selected there, what else could have been | some sweeps, within limits |
 //! | [`membership`] | whether a vector is a Clarke subgradient, where that is easy | some sweeps |
+//! | [`neighbouring_gradients`] | all limits of gradients, whose convex hull is the Clarke subdifferential | exponential, within limits |
+//! | [`membership_among`] | where a vector lies, given those | linear programs |
 //!
 //! Everything is exact if the model is ([`LocalModel::is_exact`]), and what is said to be proved is proved of the model.
-//! Deliberately absent: deciding differentiability and listing all Clarke subgradients, which are NP-hard.
+//! Deciding differentiability and listing all neighbouring gradients are NP-hard: those two take limits, and say which one they met.
 
 mod bounds;
+mod certificate;
 mod clarke;
+mod cone;
 mod conservative;
+mod decide;
 mod directional;
+mod enumerate;
 mod graph;
+mod hull;
 mod lexicographic;
 mod membership;
 mod report;
@@ -27,9 +34,15 @@ mod sweep;
 
 pub use clarke::{ClarkeElement, clarke_along, clarke_element};
 pub use conservative::{Conservative, ConservativeElement, conservative, gradient_at_choices, several_in_field};
+pub use decide::{Argument, Decision, Effort, Limit, Progress, SearchCounts, Verdict, differentiable};
 pub use directional::{directional, directional_batch};
+pub use enumerate::{
+    EnumerateEvent, EnumerateLimit, EnumerateLimits, EnumerateWork, Neighbour, Neighbours, neighbouring_gradients,
+    neighbouring_gradients_with,
+};
+pub use hull::{HullPosition, Stationarity, hull_vertices, in_hull};
 pub use lexicographic::{Lexicographic, identity, lexicographic, lexicographic_forward};
-pub use membership::{Membership, membership};
+pub use membership::{Membership, membership, membership_among};
 pub use report::{KinkLine, KinkReport, Limits};
 pub use sweep::SweepCost;
 

@@ -1,8 +1,22 @@
-//! Whether a given vector, such as the answer of a framework, is a Clarke subgradient: where that is easy to show.
+//! Where a given vector lies, such as the answer of a framework: a vertex of the Clarke subdifferential, inside of it, in the
+//! conservative gradient only, or in neither.
+//!
+//! [`membership`] says what a few sweeps can show. [`membership_among`] also knows all neighbouring gradients, or those that were found
+//! within limits; given all of them, it decides whether the vector is a Clarke subgradient, and proves it. Whether a vector that is
+//! none belongs to the conservative gradient is another matter: that set is the image of a polynomial, and there is no general
+//! test. Corners, edges and the centre of the choices are tried, and what is not shown is not claimed.
 
-use crate::{Conservative, OracleError, check_direction, clarke_along, clarke_element};
+use crate::enumerate::Neighbours;
+use crate::sweep::sizes;
+use crate::{
+    Conservative, HullPosition, OracleError, check_direction, clarke_along, clarke_element, gradient_at_choices,
+    in_hull,
+};
 use crease_core::local::LocalModel;
 use crease_core::number::Rational;
+
+/// How many node visits may be spent on looking for choices that give a vector.
+const CHOICES_BUDGET: usize = 5_000_000;
 
 /// Where a vector lies.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,15 +28,37 @@ pub enum Membership {
         /// The direction.
         direction: Vec<Rational>,
     },
-    /// It is no Clarke subgradient: this coordinate is outside the bounds of the conservative gradient, whose convex hull holds all
-    /// of them.
+    /// It is the limit of gradients along this direction, and a vertex of the Clarke subdifferential.
+    Vertex {
+        /// The direction.
+        direction: Vec<Rational>,
+    },
+    /// It is a convex combination of neighbouring gradients, hence a Clarke subgradient.
+    Hull {
+        /// Numbers of neighbouring gradients and their weights, which are positive and add up to 1.
+        weights: Vec<(usize, Rational)>,
+    },
+    /// It is no Clarke subgradient, but an element of the conservative gradient.
+    ConservativeOnly {
+        /// Along this direction it lies beyond all Clarke subgradients.
+        direction: Vec<Rational>,
+        /// For each kink of the model, weights of its members that give it.
+        choices: Vec<Vec<Rational>>,
+    },
+    /// It is no Clarke subgradient. Whether it belongs to the conservative gradient was not found out.
+    NotClarke {
+        /// Along this direction it lies beyond all Clarke subgradients.
+        direction: Vec<Rational>,
+    },
+    /// It is no Clarke subgradient, and not in the conservative gradient either: this coordinate is outside the bounds of that,
+    /// whose convex hull holds all Clarke subgradients.
     Outside {
         /// The coordinate.
         coordinate: usize,
         /// The bounds of that coordinate.
         bounds: (Rational, Rational),
     },
-    /// Neither was found. The enumeration of all Clarke subgradients would decide it.
+    /// Neither was found. The enumeration of all neighbouring gradients would decide it.
     NotDecided,
 }
 
@@ -47,14 +83,8 @@ pub fn membership(
     tries: u64,
 ) -> Result<Membership, OracleError> {
     check_direction(model, vector)?;
-    if known.is_singleton() && known.proved && known.elements[0].gradient == vector {
-        return Ok(Membership::Gradient);
-    }
-    // the bounds of a proved singleton are its element
-    for (coordinate, (x, (low, high))) in vector.iter().zip(&known.bounds).enumerate() {
-        if x < low || x > high {
-            return Ok(Membership::Outside { coordinate, bounds: (low.clone(), high.clone()) });
-        }
+    if let Some(found) = by_bounds(known, vector) {
+        return Ok(found);
     }
     // the vector itself is a good guess: the gradient grows along it
     let own: Vec<Vec<Rational>> = vec![vector.to_vec(), vector.iter().map(|x| -x).collect()];
@@ -72,4 +102,119 @@ pub fn membership(
         }
     }
     Ok(Membership::NotDecided)
+}
+
+/// What a singleton, or the bounds of the conservative gradient, say.
+fn by_bounds(known: &Conservative, vector: &[Rational]) -> Option<Membership> {
+    if known.is_singleton() && known.proved && known.elements[0].gradient == vector {
+        return Some(Membership::Gradient);
+    }
+    // the bounds of a proved singleton are its element
+    let out = vector.iter().zip(&known.bounds).position(|(x, (low, high))| x < low || x > high);
+    out.map(|coordinate| Membership::Outside { coordinate, bounds: known.bounds[coordinate].clone() })
+}
+
+/// Asks where a vector lies, given what is known of the conservative gradient and the neighbouring gradients. It is decided whether
+/// it is a Clarke subgradient, unless those are not [complete](Neighbours::complete).
+///
+/// ```
+/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+/// use crease_oracles::{conservative, membership_among, neighbouring_gradients, Membership};
+/// // the identity, and the ramp
+/// let p = trace(2, |x| relu(x[0]) - relu(-x[0]) + relu(x[1])).unwrap();
+/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
+/// let c = conservative(&model, 0).unwrap();
+/// let all = neighbouring_gradients(&model, 0, Default::default()).unwrap();
+/// let ask = |v: [&str; 2]| membership_among(&model, 0, &c, &all, &v.map(|x| x.parse().unwrap())).unwrap();
+/// assert!(matches!(ask(["1", "1"]), Membership::Vertex { .. }));
+/// assert!(matches!(ask(["1", "1/3"]), Membership::Hull { .. }));
+/// assert!(matches!(ask(["0", "0"]), Membership::ConservativeOnly { .. })); // what frameworks say
+/// assert!(matches!(ask(["1", "2"]), Membership::Outside { .. }));
+/// ```
+pub fn membership_among(
+    model: &LocalModel,
+    output_number: usize,
+    known: &Conservative,
+    neighbours: &Neighbours,
+    vector: &[Rational],
+) -> Result<Membership, OracleError> {
+    check_direction(model, vector)?;
+    if !neighbours.exact {
+        return membership(model, output_number, known, vector, 0);
+    }
+    if let Some(found) = by_bounds(known, vector) {
+        return Ok(found);
+    }
+    let list = &neighbours.gradients;
+    if let Some(own) = list.iter().position(|n| n.gradient == vector) {
+        let direction = list[own].direction.clone();
+        let others: Vec<&[Rational]> =
+            list.iter().enumerate().filter(|(i, _)| *i != own).map(|(_, n)| &n.gradient[..]).collect();
+        let vertex = neighbours.all_vertices
+            || neighbours.complete() && matches!(in_hull(&others, vector)?, HullPosition::Outside { .. });
+        return Ok(if vertex { Membership::Vertex { direction } } else { Membership::Clarke { direction } });
+    }
+    match in_hull(list, vector)? {
+        HullPosition::Inside { weights } => Ok(Membership::Hull { weights }),
+        HullPosition::Outside { direction } if neighbours.complete() => {
+            Ok(match choices_for(model, output_number, vector)? {
+                Some(choices) => Membership::ConservativeOnly { direction, choices },
+                None => Membership::NotClarke { direction },
+            })
+        }
+        HullPosition::Outside { .. } => Ok(Membership::NotDecided),
+    }
+}
+
+/// Weights at the kinks that give a vector, if some of the usual ones do: equal weights everywhere, one member at each kink, or one
+/// at each but one.
+fn choices_for(
+    model: &LocalModel,
+    output_number: usize,
+    vector: &[Rational],
+) -> Result<Option<Vec<Vec<Rational>>>, OracleError> {
+    let sizes = sizes(model);
+    let unit = |n: usize, k: usize| -> Vec<Rational> { (0..n).map(|i| Rational::from(usize::from(i == k))).collect() };
+    let equal = |n: usize| vec![Rational::new(1, n as i64).unwrap_or_default(); n];
+    let centre: Vec<Vec<Rational>> = sizes.iter().map(|&n| equal(n)).collect();
+    if gradient_at_choices(model, output_number, &centre)? == vector {
+        return Ok(Some(centre));
+    }
+    let mut left = CHOICES_BUDGET / (model.len() + 1);
+    let mut picked = vec![0usize; sizes.len()];
+    loop {
+        let corner: Vec<Vec<Rational>> = sizes.iter().zip(&picked).map(|(&n, &k)| unit(n, k)).collect();
+        let here = gradient_at_choices(model, output_number, &corner)?;
+        if here == vector {
+            return Ok(Some(corner));
+        }
+        for (kink, &n) in sizes.iter().enumerate() {
+            for other in picked[kink] + 1..n {
+                let Some(less) = left.checked_sub(1) else { return Ok(None) };
+                left = less;
+                let mut moved = corner.clone();
+                moved[kink] = unit(n, other);
+                let there = gradient_at_choices(model, output_number, &moved)?;
+                if let Some(t) = between(&here, &there, vector) {
+                    moved[kink][picked[kink]] = Rational::ONE - &t;
+                    moved[kink][other] = t;
+                    return Ok(Some(moved));
+                }
+            }
+        }
+        // the next corner, as one counts
+        let Some(kink) = (0..sizes.len()).find(|&k| picked[k] + 1 < sizes[k]) else { return Ok(None) };
+        picked[..kink].fill(0);
+        picked[kink] += 1;
+        let Some(less) = left.checked_sub(1) else { return Ok(None) };
+        left = less;
+    }
+}
+
+/// The t from 0 to 1 with v = (1 - t) a + t b, if there is one and a and b differ.
+fn between(a: &[Rational], b: &[Rational], v: &[Rational]) -> Option<Rational> {
+    let k = (0..v.len()).find(|&k| a[k] != b[k])?;
+    let t = (&v[k] - &a[k]).checked_div(&(&b[k] - &a[k]))?;
+    let on = |k: usize| &a[k] + &t * (&b[k] - &a[k]) == v[k];
+    (!t.is_negative() && t <= Rational::ONE && (0..v.len()).all(on)).then_some(t)
 }

@@ -1,6 +1,11 @@
 //! What the tests share: random numbers, short ways to write points, and the checks that look at a program from outside.
 #![allow(dead_code)]
 
+pub mod arrangements;
+pub mod d0;
+pub mod elimination;
+pub mod networks;
+
 use crease_core::local::{LocalModel, localize};
 use crease_core::number::Rational;
 use crease_core::{Program, Tensor, run};

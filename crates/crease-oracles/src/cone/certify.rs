@@ -1,0 +1,147 @@
+//! From guesses to proofs: exact directions and exact multipliers near those that floats propose.
+
+use super::{Conflict, Forms, Half};
+use crease_core::number::Rational;
+use std::collections::BTreeMap;
+
+/// Sizes to which a direction is scaled before its coordinates are rounded to integers: short numbers first.
+const SIZES: [f64; 6] = [1.0, 3.0, 10.0, 60.0, 1000.0, 1e6];
+
+/// How near a simple fraction must be to a float to be tried in its place.
+const NEAR: f64 = 1e-10;
+
+/// An exact direction near the given one that lies in all half-spaces, in numbers that are short, or not so short for those who want
+/// a finer choice.
+pub(crate) fn direction(forms: &Forms, halves: &[Half], near: &[f64], fineness: usize) -> Option<Vec<Rational>> {
+    if near.iter().any(|x| !x.is_finite()) {
+        return None;
+    }
+    let largest = near.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    if largest == 0.0 {
+        let zero = halves.iter().all(|h| !h.strict);
+        return zero.then(|| vec![Rational::ZERO; near.len()]);
+    }
+    let holds = |d: &[f64]| halves.iter().all(|h| h.allows(forms.sign(h.form, d)));
+    let mut tried: Vec<f64> = vec![0.0; near.len()];
+    for &size in SIZES.iter().skip(fineness) {
+        tried.iter_mut().zip(near).for_each(|(t, x)| *t = (x * (size / largest)).round());
+        if holds(&tried) {
+            return Some(rationals(&tried));
+        }
+    }
+    // half-spaces whose border is touched need the very fractions at which borders meet
+    let simple: Vec<Rational> = near.iter().map(|&x| simplest(x)).collect();
+    if halves.iter().all(|h| h.allows(forms.exact_sign(h.form, &simple))) {
+        return Some(simple);
+    }
+    holds(near).then(|| rationals(near))
+}
+
+fn rationals(xs: &[f64]) -> Vec<Rational> {
+    xs.iter().map(|&x| Rational::from_f64(x).unwrap_or_default()).collect()
+}
+
+/// The first convergent of the continued fraction that is as near as [`NEAR`].
+pub(super) fn simplest(x: f64) -> Rational {
+    const MOST: f64 = 1e9;
+    let (mut before, mut last) = ((0i64, 1i64), (1i64, 0i64));
+    let mut rest = x;
+    while rest.abs() < MOST {
+        let whole = rest.floor();
+        let next = |a: i64, b: i64| (whole as i64).checked_mul(b).and_then(|y| y.checked_add(a));
+        let (Some(num), Some(den)) = (next(before.0, last.0), next(before.1, last.1)) else { break };
+        (before, last) = (last, (num, den));
+        if (num as f64 / den as f64 - x).abs() <= NEAR * x.abs().max(1.0) {
+            break;
+        }
+        rest = 1.0 / (rest - whole);
+    }
+    Rational::new(last.0, last.1).or_else(|| Rational::from_f64(x)).unwrap_or_default()
+}
+
+/// Whether the signed forms of these half-spaces, times positive numbers, add up to zero, with a strict one among them.
+pub(super) fn contradicts(forms: &Forms, halves: &[Half], parts: &[(usize, Rational)]) -> bool {
+    let mut sum: BTreeMap<usize, Rational> = BTreeMap::new();
+    for (half, by) in parts {
+        let half = &halves[*half];
+        let by = if half.negative { -by } else { by.clone() };
+        for (i, c) in forms.coefficients(half.form) {
+            sum.entry(*i).or_default().add_mul(c, &by);
+        }
+    }
+    parts.iter().all(|(_, by)| by.is_positive())
+        && parts.iter().any(|(half, _)| halves[*half].strict)
+        && sum.values().all(Rational::is_zero)
+}
+
+/// Exact multipliers near those that floats found for their scaled forms.
+pub(super) fn multipliers(forms: &Forms, halves: &[Half], guess: Vec<(usize, f64)>) -> Option<Conflict> {
+    let first = forms.size(halves[guess.first()?.0].form).to_f64();
+    let simple = |&(half, size): &(usize, f64)| {
+        let scaled = size * first / forms.size(halves[half].form).to_f64();
+        (half, if scaled.is_finite() { simplest(scaled) } else { Rational::ZERO })
+    };
+    let mut parts: Vec<(usize, Rational)> = guess.iter().map(simple).collect();
+    parts.sort_by_key(|part| part.0);
+    if contradicts(forms, halves, &parts) {
+        return Some(Conflict { parts });
+    }
+    let numbers: Vec<usize> = parts.iter().map(|part| part.0).collect();
+    let solved = dependency(forms, halves, &numbers)?;
+    let parts: Vec<(usize, Rational)> = numbers.into_iter().zip(solved).filter(|(_, by)| !by.is_zero()).collect();
+    contradicts(forms, halves, &parts).then_some(Conflict { parts })
+}
+
+/// Numbers, not all zero, with which the signed forms of these half-spaces add up to zero, if there is just one such choice up to
+/// scale; scaled such that they are not negative, if they can be.
+///
+/// Elimination keeps rows sparse: the shortest equation is solved for the number that occurs in the fewest others. Where forms say what a
+/// relu is, that takes them apart one by one, and numbers stay short.
+fn dependency(forms: &Forms, halves: &[Half], numbers: &[usize]) -> Option<Vec<Rational>> {
+    // one equation for each coordinate, in the multipliers
+    let mut equations: BTreeMap<usize, BTreeMap<usize, Rational>> = BTreeMap::new();
+    for (k, &half) in numbers.iter().enumerate() {
+        let half = &halves[half];
+        for (i, c) in forms.coefficients(half.form) {
+            equations.entry(*i).or_default().insert(k, if half.negative { -c } else { c.clone() });
+        }
+    }
+    let mut rows: Vec<BTreeMap<usize, Rational>> = equations.into_values().collect();
+    let mut uses = vec![0usize; numbers.len()];
+    rows.iter().flat_map(BTreeMap::keys).for_each(|&k| uses[k] += 1);
+    let mut solved: Vec<(usize, BTreeMap<usize, Rational>)> = Vec::new();
+    while let Some(shortest) = (0..rows.len()).min_by_key(|&r| rows[r].len()) {
+        let mut row = rows.swap_remove(shortest);
+        row.keys().for_each(|&k| uses[k] -= 1);
+        let Some(&k) = row.keys().min_by_key(|&&k| uses[k]) else { continue };
+        let over = row.remove(&k)?.inv()?;
+        row.values_mut().for_each(|x| *x = -(&*x * &over));
+        for other in &mut rows {
+            let Some(c) = other.remove(&k) else { continue };
+            for (i, x) in &row {
+                let entry = other.entry(*i).or_insert_with(|| {
+                    uses[*i] += 1;
+                    Rational::ZERO
+                });
+                entry.add_mul(&c, x);
+                if entry.is_zero() {
+                    other.remove(i);
+                    uses[*i] -= 1;
+                }
+            }
+        }
+        solved.push((k, row));
+    }
+    if solved.len() + 1 != numbers.len() {
+        return None;
+    }
+    // one of them is open; the others follow from it, the last one that was solved first
+    let mut values = vec![Rational::ONE; numbers.len()];
+    for (k, row) in solved.iter().rev() {
+        values[*k] = row.iter().map(|(i, x)| x * &values[*i]).sum();
+    }
+    if values.iter().any(Rational::is_negative) {
+        values.iter_mut().for_each(|x| *x = -&*x);
+    }
+    Some(values)
+}

@@ -1,0 +1,351 @@
+//! Is the function differentiable at the point? Theorem "Clarke subgradients and NP-hardness", as a solver.
+//!
+//! What enters is the local model d -> F'(x; d); what leaves is *yes* with the gradient, *no* with two distinct Clarke subgradients and a direction
+//! for each, or *unknown* with the limit that was hit. With g one Clarke subgradient, F is differentiable at x iff h(d) = F'(x; d) - <g, d> is
+//! zero for every d. The attack goes from cheap to dear:
+//!
+//! 1. no kink is active: yes;
+//! 2. [the model is rewritten](relus) so that equal kinks are one and `relu(a - b) + b` is max(a, b); if no relu is left in the output: yes. This
+//!    contains the test whether the conservative gradient is a singleton;
+//! 3. gradients along random directions differ, or h is not zero along one of them: no;
+//! 4. a search for a direction with h(d) != 0: [signs as propositions](signs), a SAT solver that learns clauses, and behind it
+//!    [the cone of the phases](theory) with Farkas' lemma as its explanations.
+//!
+//! No answer rests on floating point: a *no* is a direction along which the model is evaluated exactly, and each lemma behind a
+//! *yes* has exact multipliers. [`Decision::certificate`] writes both down for an independent checker.
+//! Deliberately absent: any tolerance. Where the model itself is not exact the answer is unknown.
+
+mod form;
+mod proof;
+mod relus;
+mod search;
+mod signs;
+mod theory;
+
+use crate::conservative::GRAPH_BUDGET;
+use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, directional, output};
+use crease_core::local::{Exactness, LocalModel, NormalForm};
+use crease_core::number::Rational;
+use crease_core::random::SplitMix64;
+use form::Form;
+use proof::Proof;
+use relus::Relus;
+use search::{Outcome, search};
+use std::fmt;
+use std::time::Instant;
+
+/// How many terms the rewriting of a model may take.
+const REWRITING_BUDGET: usize = 50_000_000;
+
+/// How hard to try.
+///
+/// ```
+/// use crease_oracles::Effort;
+/// use std::time::{Duration, Instant};
+/// let effort = Effort { deadline: Some(Instant::now() + Duration::from_secs(10)), ..Effort::default() };
+/// assert!(effort.conflicts.is_none());
+/// ```
+#[derive(Clone, Copy)]
+pub struct Effort<'a> {
+    /// How many random directions are looked at before the search; with 0 it is all left to the search.
+    pub directions: u32,
+    /// The most conflicts of the search.
+    pub conflicts: Option<u64>,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// For the random directions.
+    pub seed: u64,
+    /// Whether the search records what [`Decision::certificate`] needs for a yes.
+    pub proof: bool,
+    /// Called now and then; false stops the search.
+    pub watch: Option<&'a dyn Fn(&Progress) -> bool>,
+}
+
+impl Default for Effort<'_> {
+    fn default() -> Self {
+        Effort { directions: 8, conflicts: None, deadline: None, seed: 0, proof: true, watch: None }
+    }
+}
+
+impl fmt::Debug for Effort<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Effort")
+            .field("directions", &self.directions)
+            .field("conflicts", &self.conflicts)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Conflicts so far.
+    pub conflicts: u64,
+}
+
+/// Why there is no verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Limit {
+    /// The number of conflicts that was allowed.
+    #[error("the limit of {0} conflicts was reached")]
+    Conflicts(u64),
+    /// The deadline.
+    #[error("time is up")]
+    Time,
+    /// The caller stopped it.
+    #[error("it was stopped")]
+    Stopped,
+    /// The model is too large to be rewritten.
+    #[error("the model has too many terms to be searched")]
+    TooLarge,
+    /// Coefficients of the model are rounded.
+    #[error("coefficients of the local model are rounded, since the program has operations without exact values here")]
+    Rounded,
+    /// Ties that could be neither proved nor refuted.
+    #[error("{0} ties could be neither proved nor refuted")]
+    Ties(usize),
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It is differentiable; the element holds the gradient.
+    Yes(ClarkeElement),
+    /// It is not: two Clarke subgradients that differ.
+    No(Box<[ClarkeElement; 2]>),
+    /// Not known.
+    Unknown {
+        /// What prevented it.
+        limit: Limit,
+        /// One Clarke subgradient; if the model is only approximate, perhaps another one that differs.
+        best: Vec<ClarkeElement>,
+    },
+}
+
+/// What the verdict rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// No kink is active.
+    NoKinks,
+    /// Equal and opposite kinks cancel, or cannot matter.
+    Rewriting,
+    /// Gradients along random directions.
+    Directions,
+    /// The search.
+    Search,
+    /// Nothing: the verdict is unknown.
+    Nothing,
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Argument::NoKinks => "no kink is active",
+            Argument::Rewriting => "the kinks cancel",
+            Argument::Directions => "random directions",
+            Argument::Search => "a search",
+            Argument::Nothing => "nothing",
+        })
+    }
+}
+
+/// What a search took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SearchCounts {
+    /// Relus after rewriting.
+    pub relus: usize,
+    /// Propositions.
+    pub atoms: usize,
+    /// How many of them are phases of relus.
+    pub phases: usize,
+    /// Conflicts.
+    pub conflicts: u64,
+    /// Lemmas of linear arithmetic among them.
+    pub lemmas: u64,
+    /// Linear programs solved.
+    pub linear_programs: u64,
+}
+
+/// An answer to the question whether a function is differentiable, and what it rests on.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The answer.
+    pub verdict: Verdict,
+    /// What it rests on.
+    pub by: Argument,
+    /// What the search took.
+    pub counts: SearchCounts,
+    written: Option<Written>,
+}
+
+/// What a certificate is written from.
+#[derive(Clone, Debug)]
+struct Written {
+    normal: NormalForm,
+    output: usize,
+    proof: Option<Proof>,
+}
+
+/// Decides whether one scalar output of a model is differentiable.
+///
+/// ```
+/// use crease_core::{local::localize, max, min, relu, trace, Rational, Tensor};
+/// use crease_oracles::{differentiable, Effort, Verdict};
+/// let at_zero = |n: usize| vec![Tensor::scalar(Rational::ZERO); n];
+///
+/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
+/// let model = localize(&p, &at_zero(1)).unwrap();
+/// let Verdict::Yes(e) = differentiable(&model, 0, &Effort::default()).unwrap().verdict else { panic!() };
+/// assert_eq!(e.gradient, [Rational::ONE]);
+///
+/// // (a or b) and (a or not b) and (not a or b): satisfiable, so not differentiable
+/// let p = trace(2, |x| {
+///     let clause = |a, b| relu(max(&[a, b]));
+///     min(&[clause(x[0], x[1]), clause(x[0], -x[1]), clause(-x[0], x[1])])
+/// })
+/// .unwrap();
+/// let model = localize(&p, &at_zero(2)).unwrap();
+/// let Verdict::No(sides) = differentiable(&model, 0, &Effort::default()).unwrap().verdict else { panic!() };
+/// assert_ne!(sides[0].gradient, sides[1].gradient);
+/// ```
+pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<'_>) -> Result<Decision, OracleError> {
+    output(model, output_number)?;
+    let first = clarke_element(model, output_number, effort.seed)?;
+    let mut counts = SearchCounts::default();
+    let decide = |verdict, by, counts, written| Ok(Decision { verdict, by, counts, written });
+    if let Exactness::Approximate { undecided } = model.exactness() {
+        let limit = match undecided.len() {
+            0 if model.kinks().is_empty() => return decide(Verdict::Yes(first), Argument::NoKinks, counts, None),
+            0 => Limit::Rounded,
+            n => Limit::Ties(n),
+        };
+        let second = by_directions(model, output_number, &first, effort)?;
+        let best = std::iter::once(first).chain(second).collect();
+        return decide(Verdict::Unknown { limit, best }, Argument::Nothing, counts, None);
+    }
+    let normal = model.normal_form_within(GRAPH_BUDGET);
+    let relus = normal.as_ref().and_then(|n| Relus::new(n, output_number, REWRITING_BUDGET));
+    let written = |proof| normal.clone().map(|normal| Written { normal, output: output_number, proof });
+    let gradient = vector(&first.gradient);
+    if let Some(relus) = &relus {
+        counts.relus = relus.arguments.len();
+        if relus.output == gradient {
+            let by = if model.kinks().is_empty() { Argument::NoKinks } else { Argument::Rewriting };
+            let proof = Proof { relus: relus.clone(), gradient, refutation: None };
+            return decide(Verdict::Yes(first), by, counts, written(Some(proof)));
+        }
+    }
+    // of a model so large that its equal members were not compared exactly, nothing is certain
+    if !first.proved {
+        let unknown = Verdict::Unknown { limit: Limit::TooLarge, best: vec![first] };
+        return decide(unknown, Argument::Nothing, counts, None);
+    }
+    if let Some(second) = by_directions(model, output_number, &first, effort)? {
+        return decide(Verdict::No(Box::new([first, second])), Argument::Directions, counts, written(None));
+    }
+    let Some(relus) = relus else {
+        let unknown = Verdict::Unknown { limit: Limit::TooLarge, best: vec![first] };
+        return decide(unknown, Argument::Nothing, counts, None);
+    };
+    let h = relus.output.plus(&Rational::from(-1), &gradient);
+    match search(&relus, &h, effort, &mut counts) {
+        Outcome::Found(direction) => {
+            let second = near(model, output_number, &direction, &first, effort.seed)?;
+            decide(Verdict::No(Box::new([first, second])), Argument::Search, counts, written(None))
+        }
+        Outcome::None(signs, record) => {
+            let refutation = Some((signs, record));
+            let proof = effort.proof.then_some(Proof { relus, gradient, refutation });
+            let written = if proof.is_some() { written(proof) } else { None };
+            decide(Verdict::Yes(first), Argument::Search, counts, written)
+        }
+        Outcome::Limit(limit) => decide(Verdict::Unknown { limit, best: vec![first] }, Argument::Nothing, counts, None),
+    }
+}
+
+/// A vector as a form in the direction.
+fn vector(x: &[Rational]) -> Form {
+    Form::new(x.iter().enumerate().filter(|t| !t.1.is_zero()).map(|(i, c)| (i as u32, c.clone())).collect())
+}
+
+/// Another gradient, along directions that are easy to guess.
+fn by_directions(
+    model: &LocalModel,
+    output_number: usize,
+    first: &ClarkeElement,
+    effort: &Effort<'_>,
+) -> Result<Option<ClarkeElement>, OracleError> {
+    if model.kinks().is_empty() || effort.directions == 0 {
+        return Ok(None);
+    }
+    let differs = |e: &ClarkeElement| e.proved && e.gradient != first.gradient;
+    let opposite: Vec<Rational> = first.direction.iter().map(|x| -x).collect();
+    let mut found = clarke_along(model, output_number, &opposite)?.filter(differs);
+    for i in 1..u64::from(effort.directions) {
+        if found.is_some() {
+            break;
+        }
+        found = Some(clarke_element(model, output_number, effort.seed.wrapping_add(i))?).filter(differs);
+    }
+    Ok(found)
+}
+
+/// A gradient in a cell that the given direction, along which the derivative is not that of `first`, lies in or borders on: it is another one.
+fn near(
+    model: &LocalModel,
+    output_number: usize,
+    direction: &[Rational],
+    first: &ClarkeElement,
+    seed: u64,
+) -> Result<ClarkeElement, OracleError> {
+    let along = |g: &[Rational]| -> Rational { g.iter().zip(direction).map(|(g, d)| g * d).sum() };
+    let slope = directional(model, direction)?.swap_remove(output_number);
+    debug_assert_ne!(slope, along(&first.gradient), "the search found a direction that shows nothing");
+    let mut random = SplitMix64::new(seed);
+    for attempt in 0..64 {
+        // the direction itself, then ever smaller steps away from it
+        let far = Rational::from(2).pow(8 * attempt).unwrap_or(Rational::ONE);
+        let mut step = || if attempt == 0 { Rational::ZERO } else { Rational::from(random.below(2049) as i64 - 1024) };
+        let moved: Vec<Rational> = direction.iter().map(|d| &(d * &far) + &step()).collect();
+        if let Some(e) = clarke_along(model, output_number, &moved)?
+            && along(&e.gradient) == slope
+        {
+            return Ok(e);
+        }
+    }
+    Err(OracleError::NoGenericDirection)
+}
+
+impl Decision {
+    /// The certificate of a yes or no, for the checker of the crate `crease-check`. There is none for an unknown, for models that are
+    /// not exact, and for a yes by search that was told not to record its proof.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+    /// use crease_oracles::{differentiable, Effort};
+    /// let p = trace(1, |x| relu(x[0])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let certificate = differentiable(&model, 0, &Effort::default()).unwrap().certificate().unwrap();
+    /// assert!(certificate.starts_with("crease-certificate 1\nclaim not-differentiable\ndimension 1\nkinks 1\nmax 0 ; 1*d0\n"));
+    /// ```
+    pub fn certificate(&self) -> Option<String> {
+        let written = self.written.as_ref()?;
+        let mut out = String::new();
+        match &self.verdict {
+            Verdict::Unknown { .. } => return None,
+            Verdict::No(sides) => {
+                crate::certificate::model(&mut out, "not-differentiable", &written.normal, written.output).ok()?;
+                for e in sides.iter() {
+                    crate::certificate::side(&mut out, None, &e.direction, &e.gradient).ok()?;
+                }
+                out.push_str("end\n");
+            }
+            Verdict::Yes(_) => {
+                crate::certificate::model(&mut out, "differentiable", &written.normal, written.output).ok()?;
+                written.proof.as_ref()?.write(&mut out).ok()?;
+            }
+        }
+        Some(out)
+    }
+}

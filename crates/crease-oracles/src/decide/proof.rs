@@ -1,0 +1,147 @@
+//! The record of a search, kept while it runs: enough for a checker to follow it. See the crate `crease-check` for the format.
+
+use super::form::Form;
+use super::relus::{Maximum, Relus};
+use super::signs::{Meaning, Part, Signs};
+use crease_core::number::Rational;
+use std::fmt::{self, Write};
+
+/// What was learned, in order: lemmas of the theory, clauses of the SAT solver.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Record {
+    /// Clauses one after the other: literals, then what the clause was.
+    steps: Vec<Step>,
+    literals: Vec<i32>,
+    facts: Vec<Fact>,
+    weights: Vec<Rational>,
+}
+
+/// What holds of a relu z = relu(w) in every direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fact {
+    /// z >= 0.
+    NotNegative(u32),
+    /// z - w >= 0.
+    NotBelow(u32),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The next so many literals and facts, each with a weight.
+    Lemma(u32, u32),
+    Learn(u32),
+    Drop(u32),
+}
+
+impl Record {
+    /// Literals that cannot all be true, and the facts that show it, with their weights.
+    pub fn lemma(
+        &mut self,
+        literals: impl ExactSizeIterator<Item = (i32, Rational)>,
+        facts: impl ExactSizeIterator<Item = (Fact, Rational)>,
+    ) {
+        self.steps.push(Step::Lemma(literals.len() as u32, facts.len() as u32));
+        for (literal, weight) in literals {
+            self.literals.push(literal);
+            self.weights.push(weight);
+        }
+        for (fact, weight) in facts {
+            self.facts.push(fact);
+            self.weights.push(weight);
+        }
+    }
+
+    pub fn learn(&mut self, clause: impl ExactSizeIterator<Item = i32>) {
+        self.steps.push(Step::Learn(clause.len() as u32));
+        self.literals.extend(clause);
+    }
+
+    pub fn drop(&mut self, clause: impl ExactSizeIterator<Item = i32>) {
+        self.steps.push(Step::Drop(clause.len() as u32));
+        self.literals.extend(clause);
+    }
+
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let mut literals = self.literals.iter();
+        let mut facts = self.facts.iter();
+        let mut weights = self.weights.iter().map(Rational::fraction);
+        for step in &self.steps {
+            let (word, n, weighted) = match *step {
+                Step::Lemma(n, m) => ("lemma", n, Some(m)),
+                Step::Learn(n) => ("learn", n, None),
+                Step::Drop(n) => ("drop", n, None),
+            };
+            out.push_str(word);
+            for literal in literals.by_ref().take(n as usize) {
+                write!(out, " {literal}")?;
+                if weighted.is_some() {
+                    write!(out, " {}", weights.next().unwrap_or_default())?;
+                }
+            }
+            for fact in facts.by_ref().take(weighted.unwrap_or(0) as usize) {
+                let weight = weights.next().unwrap_or_default();
+                match fact {
+                    Fact::NotNegative(z) => write!(out, " z{z} {weight}")?,
+                    Fact::NotBelow(z) => write!(out, " w{z} {weight}")?,
+                }
+            }
+            out.push('\n');
+        }
+        Ok(())
+    }
+}
+
+/// The proof that a function is linear: its relus, and if need be a refutation.
+#[derive(Clone, Debug)]
+pub(crate) struct Proof {
+    pub relus: Relus,
+    pub gradient: Form,
+    pub refutation: Option<(Signs, Record)>,
+}
+
+impl Proof {
+    /// The lines after those of the model.
+    pub fn write(&self, out: &mut String) -> fmt::Result {
+        let p = self.relus.dimension;
+        writeln!(out, "gradient {}", self.gradient.show(p))?;
+        writeln!(out, "relus {}", self.relus.arguments.len())?;
+        for w in &self.relus.arguments {
+            writeln!(out, "relu {}", w.show(p))?;
+        }
+        for joins in &self.relus.joins {
+            out.push_str("kink");
+            for join in joins {
+                let [a, b] = join.items;
+                match join.by {
+                    Maximum::Relu(z) => write!(out, " {a} {b} z{z}")?,
+                    Maximum::Equal => write!(out, " {a} {b} =")?,
+                    Maximum::First => write!(out, " {a} {b} >=")?,
+                }
+            }
+            out.push('\n');
+        }
+        if let Some((signs, record)) = &self.refutation {
+            for atom in &signs.atoms {
+                match atom {
+                    Meaning::Positive(f) => writeln!(out, "atom > {}", f.show(p))?,
+                    Meaning::Phase(z) => writeln!(out, "phase z{z}")?,
+                }
+            }
+            let [a, b] = signs.root;
+            writeln!(out, "root {a} {b}")?;
+            for s in &signs.splits {
+                write!(out, "split {} z{}", s.atom, s.relu)?;
+                for part in s.parts {
+                    match part {
+                        Part::Never => out.push_str(" F"),
+                        Part::Literal(l) => write!(out, " {l}")?,
+                    }
+                }
+                out.push('\n');
+            }
+            record.write(out)?;
+        }
+        out.push_str("end\n");
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+//! The model as relus: every maximum of a normal form written with z = relu(w), and equal ones recognised.
+//!
+//! What enters is the normal form; what leaves is a list of forms w_j, one for each relu, and every kink and the output as linear forms in the
+//! direction and in the relus. The rewriting is max(a, b) = b + c z where a - b = c w, so that
+//! - relus of proportional forms are one relu, and relu(-w) = relu(w) - w is that of w;
+//! - `relu(a - b) + b`, and the paper's max lemma with its relu(b) - relu(-b), end up as the same form as max(a, b);
+//! - a relu of what is a sum of relus is that sum.
+//!
+//! If the conservative gradient of the model is a singleton, no relu is left in the output: the graph of the paper's proof has no path.
+//! The converse does not hold; `relu(x) - relu(-x)` is found to be x.
+
+use super::form::Form;
+use crease_core::local::NormalForm;
+use crease_core::number::Rational;
+use std::collections::{HashMap, VecDeque};
+
+/// How two items of a kink became one. Items are numbered, the forms of the kink first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Join {
+    pub items: [usize; 2],
+    pub by: Maximum,
+}
+
+/// What the maximum of two items is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Maximum {
+    /// A sum with this relu.
+    Relu(u32),
+    /// Either: they are equal.
+    Equal,
+    /// The first of them: it is the second and a sum of relus.
+    First,
+}
+
+/// A model in which every kink is a relu.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Relus {
+    /// The number of coordinates of a direction; variable `dimension + j` is relu j.
+    pub dimension: usize,
+    /// The arguments w_j, each with leading coefficient 1, in the direction and in earlier relus.
+    pub arguments: Vec<Form>,
+    /// For each kink, how it became a form.
+    pub joins: Vec<Vec<Join>>,
+    /// The output.
+    pub output: Form,
+    numbers: HashMap<Form, u32>,
+}
+
+impl Relus {
+    /// Rewrites one output of a normal form, unless that takes more than so many terms.
+    pub fn new(normal: &NormalForm, output: usize, budget: usize) -> Option<Relus> {
+        let mut relus = Relus { dimension: normal.dimension, ..Relus::default() };
+        let mut kinks: Vec<Form> = Vec::with_capacity(normal.kinks.len());
+        let mut left = budget;
+        for kink in &normal.kinks {
+            let mut items: Vec<Form> = Vec::with_capacity(2 * kink.forms.len());
+            for form in &kink.forms {
+                items.push(relus.substitute(form, &kinks, &mut left)?);
+            }
+            let joined = relus.join_all(&mut items, &mut left)?;
+            relus.joins.push(joined);
+            kinks.push(items.pop()?);
+        }
+        relus.output = relus.substitute(&normal.outputs[output], &kinks, &mut left)?;
+        Some(relus)
+    }
+
+    fn substitute(&self, form: &crease_core::local::Form, kinks: &[Form], left: &mut usize) -> Option<Form> {
+        let mut sum = Form::new(form.directions.iter().map(|(i, c)| (*i as u32, c.clone())).collect());
+        for (k, c) in &form.kinks {
+            sum = sum.plus(c, &kinks[*k]);
+            *left = left.checked_sub(sum.terms().len())?;
+        }
+        Some(sum)
+    }
+
+    /// Joins the items two by two, neighbours in a fixed order first, so that forms stay short and the order of arguments does not matter.
+    /// The last item is the maximum of all.
+    fn join_all(&mut self, items: &mut Vec<Form>, left: &mut usize) -> Option<Vec<Join>> {
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.sort_by(|&a, &b| items[a].cmp(&items[b]));
+        let mut queue: VecDeque<usize> = order.into();
+        let mut joins = Vec::with_capacity(items.len().saturating_sub(1));
+        while let (Some(a), Some(b)) = (queue.pop_front(), queue.pop_front()) {
+            let (join, joined) = self.maximum(a, b, items);
+            *left = left.checked_sub(joined.terms().len())?;
+            joins.push(join);
+            items.push(joined);
+            queue.push_back(items.len() - 1);
+        }
+        Some(joins)
+    }
+
+    fn maximum(&mut self, a: usize, b: usize, items: &[Form]) -> (Join, Form) {
+        let difference = items[a].plus(&Rational::from(-1), &items[b]);
+        let Some((w, c)) = difference.monic() else {
+            return (Join { items: [a, b], by: Maximum::Equal }, items[a].clone());
+        };
+        let (larger, smaller) = if c.is_negative() { (b, a) } else { (a, b) };
+        // w is monic, so one sign of all coefficients is a positive one
+        if w.relus(self.dimension).len() == w.terms().len() && w.terms().iter().all(|t| t.1.is_positive()) {
+            return (Join { items: [larger, smaller], by: Maximum::First }, items[larger].clone());
+        }
+        let next = self.arguments.len() as u32;
+        let relu = *self.numbers.entry(w).or_insert_with_key(|w| {
+            self.arguments.push(w.clone());
+            next
+        });
+        let z = Form::variable(self.dimension as u32 + relu);
+        (Join { items: [a, b], by: Maximum::Relu(relu) }, items[smaller].plus(&c.abs(), &z))
+    }
+
+    /// The value of a form along a direction.
+    pub fn evaluate(&self, form: &Form, direction: &[Rational]) -> Rational {
+        let mut values = direction.to_vec();
+        let at = |f: &Form, values: &[Rational]| -> Rational {
+            f.terms().iter().map(|(v, c)| c * &values[*v as usize]).sum()
+        };
+        for w in &self.arguments {
+            let z = at(w, &values);
+            values.push(if z.is_negative() { Rational::ZERO } else { z });
+        }
+        at(form, &values)
+    }
+}

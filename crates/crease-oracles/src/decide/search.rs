@@ -1,0 +1,116 @@
+//! The search itself: a SAT solver over signs and phases, with the cone behind it.
+
+use super::form::Form;
+use super::proof::Record;
+use super::relus::Relus;
+use super::signs::Signs;
+use super::theory::{Arithmetic, literal, number};
+use super::{Effort, Limit, Progress, SearchCounts};
+use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
+use crease_core::number::Rational;
+use std::cell::{Cell, RefCell};
+use std::time::Instant;
+
+/// What the search for a direction along which h is not zero ended with.
+pub(crate) enum Outcome {
+    /// Such a direction.
+    Found(Vec<Rational>),
+    /// There is none; the record says why, if it was asked for.
+    None(Signs, Record),
+    Limit(Limit),
+}
+
+/// Looks for a direction along which h, a form in the direction and in relus, is not zero.
+pub(crate) fn search(relus: &Relus, h: &Form, effort: &Effort<'_>, counts: &mut SearchCounts) -> Outcome {
+    let signs = Signs::new(relus, h);
+    let record = RefCell::new(Record::default());
+    let kept = effort.proof.then_some(&record);
+    let found = RefCell::new(None);
+    let watch = Watch {
+        effort,
+        record: kept,
+        found: &found,
+        counts: RefCell::new(counts),
+        calls: Cell::new(0),
+        limit: Cell::new(None),
+    };
+    // the default forgets clauses as soon as there are more than a third of those given, which may be very few here
+    let options = SolverOpts { min_learnts_lim: 20_000, ..SolverOpts::default() };
+    let mut solver = Solver::new(options, watch);
+    let variables: Vec<Var> = signs.atoms.iter().map(|_| solver.new_var_default()).collect();
+    let mut consistent = true;
+    for clause in signs.clauses() {
+        let mut clause: Vec<Lit> = clause.into_iter().map(|n| literal(&variables, n)).collect();
+        consistent &= solver.add_clause_reuse(&mut clause);
+    }
+    let mut theory = Arithmetic::new(relus, &signs, h, &variables, kept, &found);
+    let result = if consistent { solver.solve_limited_th(&mut theory, &[]) } else { lbool::FALSE };
+    let (lemmas, programs) = (theory.lemmas, theory.programs());
+    drop(theory);
+    let watch = solver.cb();
+    {
+        let mut counts = watch.counts.borrow_mut();
+        counts.atoms = signs.atoms.len();
+        counts.phases = signs.phases_used();
+        counts.lemmas = lemmas;
+        counts.linear_programs = programs;
+    }
+    let limit = watch.limit.get();
+    drop(solver);
+    match found.into_inner() {
+        Some(direction) => Outcome::Found(direction),
+        None if result == lbool::FALSE && limit.is_none() => Outcome::None(signs, record.into_inner()),
+        None => Outcome::Limit(limit.unwrap_or(Limit::Stopped)),
+    }
+}
+
+/// Counts, records, and stops where the effort ends.
+struct Watch<'a> {
+    effort: &'a Effort<'a>,
+    record: Option<&'a RefCell<Record>>,
+    found: &'a RefCell<Option<Vec<Rational>>>,
+    counts: RefCell<&'a mut SearchCounts>,
+    calls: Cell<u32>,
+    limit: Cell<Option<Limit>>,
+}
+
+impl Callbacks for Watch<'_> {
+    fn on_new_clause(&mut self, clause: &[Lit], _: ClauseKind) {
+        self.counts.borrow_mut().conflicts += 1;
+        if let Some(record) = self.record {
+            record.borrow_mut().learn(clause.iter().map(|&l| number(l)));
+        }
+    }
+
+    fn on_delete_clause(&mut self, clause: &[Lit]) {
+        if let Some(record) = self.record {
+            record.borrow_mut().drop(clause.iter().map(|&l| number(l)));
+        }
+    }
+
+    fn stop(&self) -> bool {
+        if self.limit.get().is_some() || self.found.borrow().is_some() {
+            return true;
+        }
+        let conflicts = self.counts.borrow().conflicts;
+        let mut limit = self.effort.conflicts.filter(|&most| conflicts >= most).map(Limit::Conflicts);
+        // clocks and callers are asked now and then
+        let calls = self.calls.get().wrapping_add(1);
+        self.calls.set(calls);
+        if limit.is_none() && calls.is_multiple_of(64) {
+            limit = self.effort.exhausted(&Progress { conflicts });
+        }
+        self.limit.set(limit);
+        limit.is_some()
+    }
+}
+
+impl Effort<'_> {
+    /// Whether time is up, or the caller says stop.
+    pub(crate) fn exhausted(&self, progress: &Progress) -> Option<Limit> {
+        if self.deadline.is_some_and(|d| Instant::now() >= d) {
+            return Some(Limit::Time);
+        }
+        self.watch.is_some_and(|go_on| !go_on(progress)).then_some(Limit::Stopped)
+    }
+}

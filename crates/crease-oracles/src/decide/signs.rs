@@ -1,0 +1,172 @@
+//! Signs as propositions: which atoms there are, and which clauses link them.
+//!
+//! A form f = r + c z with z = relu(w) is the maximum of r and r + c w if c > 0, and their minimum if c < 0. So f > 0 iff one
+//! of them is positive, or both are: signs travel through max, min, relu and negation without any arithmetic, and a lattice program becomes the
+//! formula that it spells. What enters is h, the output minus a candidate gradient; what leaves is a list of atoms, the splits that
+//! link them, and the *leaves*: forms in the direction alone, which are half-spaces, and forms that are sums of relus, for which a split would
+//! only multiply cases. For these the relus below get a *phase* each (is w >= 0), and the theory of `theory.rs` does the arithmetic.
+//!
+//! Only the implication from f down to its parts is stated, since only h > 0 or h < 0 is asked for.
+
+use super::form::Form;
+use super::relus::Relus;
+use std::collections::{HashMap, VecDeque};
+
+/// What is true iff an atom is.
+#[derive(Clone, Debug)]
+pub(crate) enum Meaning {
+    /// The form is positive.
+    Positive(Form),
+    /// The argument of the relu is not negative.
+    Phase(u32),
+}
+
+/// The literal of a part, or that the part is zero, so that it is never positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Never,
+    Literal(i32),
+}
+
+/// If the atom is true, then one of the parts is, or both are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Split {
+    pub atom: i32,
+    pub relu: u32,
+    pub parts: [Part; 2],
+    pub both: bool,
+}
+
+/// Atoms, numbered from 1 as in DIMACS, and what links them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Signs {
+    pub atoms: Vec<Meaning>,
+    pub splits: Vec<Split>,
+    /// The atoms of h > 0 and of h < 0.
+    pub root: [i32; 2],
+    /// For each atom, its split.
+    split_of: Vec<Option<u32>>,
+    /// For each relu, the atom of its phase, or 0.
+    phases: Vec<i32>,
+    numbers: HashMap<Form, i32>,
+}
+
+/// The most atoms that splitting makes.
+const ATOMS: usize = 2_000_000;
+
+impl Signs {
+    /// The atoms for the question whether h, which is not zero and has relus, can be positive or negative.
+    pub fn new(relus: &Relus, h: &Form) -> Signs {
+        let mut signs = Signs { phases: vec![0; relus.arguments.len()], ..Signs::default() };
+        let mut queue: VecDeque<i32> = VecDeque::new();
+        signs.root = [h.clone(), h.negated()].map(|f| signs.literal(&f, relus, &mut queue));
+        let mut leaves: Vec<i32> = Vec::new();
+        while let Some(atom) = queue.pop_front() {
+            match signs.parts(atom, relus) {
+                Some((relu, both, parts)) if signs.atoms.len() < ATOMS => {
+                    let parts = parts.map(|f| match f.is_zero() {
+                        true => Part::Never,
+                        false => Part::Literal(signs.literal(&f, relus, &mut queue)),
+                    });
+                    signs.split_of[atom as usize - 1] = Some(signs.splits.len() as u32);
+                    signs.splits.push(Split { atom, relu, parts, both });
+                }
+                _ => leaves.push(atom),
+            }
+        }
+        signs.add_phases(&leaves, relus);
+        signs
+    }
+
+    /// The literal that says that a nonzero form is positive. Forms in the direction alone share an atom with their negatives: the
+    /// direction may be taken generic.
+    fn literal(&mut self, form: &Form, relus: &Relus, queue: &mut VecDeque<i32>) -> i32 {
+        let has_relus = !form.relus(relus.dimension).is_empty();
+        let (key, sign) = match form.monic() {
+            Some((monic, lead)) if !has_relus => (monic, if lead.is_negative() { -1 } else { 1 }),
+            _ => (form.ray(), 1),
+        };
+        let next = self.atoms.len() as i32 + 1;
+        let atom = *self.numbers.entry(key).or_insert_with_key(|key| {
+            self.atoms.push(Meaning::Positive(key.clone()));
+            self.split_of.push(None);
+            if has_relus {
+                queue.push_back(next);
+            }
+            next
+        });
+        sign * atom
+    }
+
+    /// The two forms of which an atom's form is the maximum or the minimum, where splitting pays: at least half of the relus of the first are
+    /// gone in the second, as in max(a, b) = b + relu(a - b). In a sum of relus none would be, and splitting would list all cases.
+    fn parts(&self, atom: i32, relus: &Relus) -> Option<(u32, bool, [Form; 2])> {
+        let Meaning::Positive(form) = &self.atoms[atom as usize - 1] else { return None };
+        let (variable, c) = form.last()?;
+        let relu = *variable - relus.dimension as u32;
+        let rest = form.without_last();
+        let other = rest.plus(c, &relus.arguments[relu as usize]);
+        let (kept, before) = (other.relus(relus.dimension), rest.relus(relus.dimension));
+        let shared = before.iter().filter(|t| kept.binary_search_by_key(&t.0, |k| k.0).is_ok()).count();
+        (2 * shared <= before.len()).then(|| (relu, c.is_negative(), [rest, other]))
+    }
+
+    /// Gives a phase to every relu below the leaves, inner ones first.
+    fn add_phases(&mut self, leaves: &[i32], relus: &Relus) {
+        let mut below = vec![false; relus.arguments.len()];
+        let mark = |f: &Form, below: &mut [bool]| {
+            f.relus(relus.dimension).iter().for_each(|t| below[t.0 as usize - relus.dimension] = true);
+        };
+        for &leaf in leaves {
+            if let Meaning::Positive(f) = &self.atoms[leaf as usize - 1] {
+                mark(f, &mut below);
+            }
+        }
+        for (j, argument) in relus.arguments.iter().enumerate().rev() {
+            if below[j] {
+                mark(argument, &mut below);
+            }
+        }
+        for j in (0..below.len()).filter(|&j| below[j]) {
+            self.atoms.push(Meaning::Phase(j as u32));
+            self.split_of.push(None);
+            self.phases[j] = self.atoms.len() as i32;
+        }
+    }
+
+    pub fn meaning(&self, atom: i32) -> &Meaning {
+        &self.atoms[atom.unsigned_abs() as usize - 1]
+    }
+
+    /// The split of an atom, unless it is a leaf.
+    pub fn split(&self, atom: i32) -> Option<&Split> {
+        self.split_of[atom.unsigned_abs() as usize - 1].map(|s| &self.splits[s as usize])
+    }
+
+    /// The atom of the phase of a relu, if it has one.
+    pub fn phase(&self, relu: u32) -> Option<i32> {
+        Some(self.phases[relu as usize]).filter(|&p| p != 0)
+    }
+
+    /// How many relus have a phase.
+    pub fn phases_used(&self) -> usize {
+        self.phases.iter().filter(|&&p| p != 0).count()
+    }
+
+    /// The clauses that splits stand for.
+    pub fn clauses(&self) -> Vec<Vec<i32>> {
+        let mut clauses = vec![self.root.to_vec()];
+        for s in &self.splits {
+            let literal = |p: &Part| match p {
+                Part::Never => None,
+                Part::Literal(l) => Some(*l),
+            };
+            if s.both {
+                clauses.extend(s.parts.iter().map(|p| literal(p).into_iter().chain([-s.atom]).collect()));
+            } else {
+                clauses.push(s.parts.iter().filter_map(literal).chain([-s.atom]).collect());
+            }
+        }
+        clauses
+    }
+}

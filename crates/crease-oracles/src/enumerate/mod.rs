@@ -1,0 +1,294 @@
+//! All neighbouring gradients: the limits of gradients at nearby points where the program is differentiable. Their convex hull is the
+//! Clarke subdifferential. Section 5.3 of the paper.
+//!
+//! What enters is a local model and limits; what leaves is [`Neighbours`]: every gradient with a direction along which it is
+//! attained, and whether the list is complete. The directions around the point fall into open cones on which the model is
+//! linear; a tree over the kinks visits each of them once. At a node, the members that won so far bound a cone, of which a
+//! direction inside is known; the next kink is a comparison of linear forms there. The known direction settles one
+//! side for free. For the other side, in this order:
+//!
+//! 1. a form whose sign is known already, as forms are kept up to scale, settles it;
+//! 2. contradictions that were proved before (signed circuits) refute it;
+//! 3. a walk in floats straight across the border may arrive there;
+//! 4. a linear program decides.
+//!
+//! If all kinks are binary and use no other kinks, only half of the cones are visited and the others are their mirror images. A
+//! subtree whose remaining conservative gradient is a single point is one cell. Signs are exact throughout, and so are gradients.
+//!
+//! Deliberately absent: threads, and lists of cones. The number of cones grows exponentially with the dimension, so that there are
+//! [limits](EnumerateLimits) and the list is told as it grows.
+
+mod circuits;
+mod found;
+mod order;
+mod prune;
+mod tree;
+mod witness;
+
+use crate::{OracleError, clarke_along, clarke_element, output};
+use crease_core::local::{LocalModel, NormalForm};
+use crease_core::number::Rational;
+use std::ops::ControlFlow;
+use std::time::Instant;
+use tree::Tree;
+
+/// How many steps may be spent on the normal form.
+const NORMAL_FORM_STEPS: usize = 50_000_000;
+
+/// How many node visits may be spent on showing directions along which kinks do not tie that do not matter.
+const GENERIC_VISITS: usize = 50_000_000;
+
+/// How much [`neighbouring_gradients`] may find and take.
+///
+/// ```
+/// use crease_oracles::EnumerateLimits;
+/// use std::time::{Duration, Instant};
+/// let limits = EnumerateLimits { deadline: Some(Instant::now() + Duration::from_secs(10)), ..Default::default() };
+/// assert_eq!(limits.gradients, 1_000_000);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EnumerateLimits {
+    /// The most cells that are visited.
+    pub cells: u64,
+    /// The most gradients that are kept. Each takes 32 bytes for each coordinate and some 150 more.
+    pub gradients: usize,
+    /// When to stop.
+    pub deadline: Option<Instant>,
+}
+
+impl Default for EnumerateLimits {
+    fn default() -> Self {
+        EnumerateLimits { cells: u64::MAX, gradients: 1_000_000, deadline: None }
+    }
+}
+
+/// Why a list is not known to be complete.
+///
+/// ```
+/// assert_eq!(crease_oracles::EnumerateLimit::Cells(10).to_string(), "the limit of 10 cells was reached");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EnumerateLimit {
+    /// [`EnumerateLimits::cells`].
+    #[error("the limit of {0} cells was reached")]
+    Cells(u64),
+    /// [`EnumerateLimits::gradients`].
+    #[error("the limit of {0} gradients was reached")]
+    Gradients(usize),
+    /// [`EnumerateLimits::deadline`].
+    #[error("time is up")]
+    Time,
+    /// Whoever was told of the events asked to stop.
+    #[error("it was stopped")]
+    Stopped,
+    /// The normal form of the model is too large. One gradient is returned.
+    #[error("the local model has too many terms")]
+    TooLarge,
+    /// Coefficients of the model are rounded, and ties may be open: the list is that of the rounded model.
+    #[error("coefficients of the local model are rounded")]
+    Rounded,
+}
+
+/// A neighbouring gradient.
+///
+/// ```
+/// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+/// use crease_oracles::{neighbouring_gradients, EnumerateLimits, Neighbour};
+/// let p = trace(1, |x| abs(x[0])).unwrap();
+/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+/// let mut shown = Vec::new();
+/// for Neighbour { gradient, direction, cells } in neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap().gradients {
+///     shown.push(format!("{} along {} in {cells} cell", gradient[0], direction[0]));
+/// }
+/// shown.sort();
+/// assert_eq!(shown, ["-1 along -1 in 1 cell", "1 along 1 in 1 cell"]);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbour {
+    /// The gradient.
+    pub gradient: Vec<Rational>,
+    /// The program is differentiable at x + t d with this gradient, for small t > 0.
+    pub direction: Vec<Rational>,
+    /// In how many cells it is the gradient, of those that were visited.
+    pub cells: u64,
+}
+
+impl AsRef<[Rational]> for Neighbour {
+    fn as_ref(&self) -> &[Rational] {
+        &self.gradient
+    }
+}
+
+/// How much was done.
+///
+/// ```
+/// assert_eq!(crease_oracles::EnumerateWork::default().programs, 0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EnumerateWork {
+    /// Questions whether a cone has another side of a form.
+    pub questions: u64,
+    /// How many of them a walk across the border answered.
+    pub walks: u64,
+    /// How many of them a circuit refuted that was known before.
+    pub refuted: u64,
+    /// How many linear programs were solved for the others.
+    pub programs: u64,
+    /// How many of these needed rationals.
+    pub exact: u64,
+    /// How many circuits were learnt.
+    pub circuits: u64,
+}
+
+/// What [`neighbouring_gradients_with`] tells while it works.
+///
+/// ```
+/// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+/// use crease_oracles::{neighbouring_gradients_with, EnumerateEvent, EnumerateLimit, EnumerateLimits};
+/// use std::ops::ControlFlow;
+/// let p = trace(2, |x| abs(x[0]) + abs(x[1])).unwrap();
+/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
+/// let mut seen = 0;
+/// let found = neighbouring_gradients_with(&model, 0, EnumerateLimits::default(), |event| {
+///     if let EnumerateEvent::Gradient(_) = event {
+///         seen += 1;
+///     }
+///     if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+/// })
+/// .unwrap();
+/// assert_eq!((found.gradients.len(), found.complete(), found.limit), (3, false, Some(EnumerateLimit::Stopped)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum EnumerateEvent<'a> {
+    /// A gradient that was not known before.
+    Gradient(&'a Neighbour),
+    /// From time to time, how far it is.
+    Progress {
+        /// Cells so far.
+        cells: u64,
+        /// Gradients so far.
+        gradients: usize,
+        /// What it took so far.
+        work: EnumerateWork,
+    },
+}
+
+/// What an enumeration found.
+///
+/// ```
+/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+/// use crease_oracles::{neighbouring_gradients, EnumerateLimits};
+/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap(); // the identity
+/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+/// let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+/// assert!(found.complete());
+/// assert_eq!((found.cells, found.gradients.len()), (2, 1));
+/// assert_eq!(found.gradients[0].gradient, [Rational::ONE]);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbours {
+    /// The gradients, in the order in which they were found.
+    pub gradients: Vec<Neighbour>,
+    /// How many cells were visited: open cones on which the members that win are the same, or on which whatever wins gives the same.
+    pub cells: u64,
+    /// What prevented a complete list, if something did.
+    pub limit: Option<EnumerateLimit>,
+    /// Whether the local model is exact, so that what was found is what it seems to be.
+    pub exact: bool,
+    /// What it took.
+    pub work: EnumerateWork,
+    /// Whether signs show the directional derivative to be convex or concave, so that every gradient is a vertex of the hull.
+    pub(crate) all_vertices: bool,
+}
+
+impl Neighbours {
+    /// Whether the list is known to hold all neighbouring gradients: no limit was reached, and the model is exact.
+    pub fn complete(&self) -> bool {
+        self.limit.is_none()
+    }
+}
+
+/// All neighbouring gradients of one scalar output: the B-subdifferential, which for these functions is the lexicographic
+/// subdifferential.
+///
+/// If a limit ends it, what was found so far is returned, and [`Neighbours::complete`] says no.
+///
+/// ```
+/// use crease_core::{local::localize, max, trace, Rational, Tensor};
+/// use crease_oracles::{neighbouring_gradients, EnumerateLimits};
+/// let p = trace(3, |x| max(x)).unwrap();
+/// let model = localize(&p, &vec![Tensor::scalar(Rational::ZERO); 3]).unwrap();
+/// let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+/// let mut shown: Vec<_> = found.gradients.iter().map(|n| n.gradient.clone()).collect();
+/// shown.sort();
+/// assert_eq!(shown, [[0, 0, 1], [0, 1, 0], [1, 0, 0]].map(|g| g.map(Rational::from)));
+/// ```
+pub fn neighbouring_gradients(
+    model: &LocalModel,
+    output_number: usize,
+    limits: EnumerateLimits,
+) -> Result<Neighbours, OracleError> {
+    neighbouring_gradients_with(model, output_number, limits, |_| ControlFlow::Continue(()))
+}
+
+/// As [`neighbouring_gradients`], and tells of every gradient when it is found. See [`EnumerateEvent`] for an example.
+pub fn neighbouring_gradients_with(
+    model: &LocalModel,
+    output_number: usize,
+    limits: EnumerateLimits,
+    mut tell: impl FnMut(EnumerateEvent<'_>) -> ControlFlow<()>,
+) -> Result<Neighbours, OracleError> {
+    output(model, output_number)?;
+    let Some(mut normal) = model.normal_form_within(NORMAL_FORM_STEPS) else {
+        let one = clarke_element(model, output_number, 1)?;
+        let one = Neighbour { gradient: one.gradient, direction: one.direction, cells: 1 };
+        let _ = tell(EnumerateEvent::Gradient(&one));
+        return Ok(Neighbours {
+            gradients: vec![one],
+            cells: 1,
+            limit: Some(EnumerateLimit::TooLarge),
+            exact: model.is_exact(),
+            work: EnumerateWork::default(),
+            all_vertices: false,
+        });
+    };
+    normal.outputs.swap(0, output_number);
+    normal.outputs.truncate(1);
+    keep_used(&mut normal);
+    let all_vertices = bends_one_way(&normal);
+    let mut left = GENERIC_VISITS;
+    let mut generic = |direction: &[Rational]| {
+        left = left.saturating_sub(model.len());
+        left == 0 || matches!(clarke_along(model, output_number, direction), Ok(Some(_)))
+    };
+    let whole = normal.kinks.len() == model.kinks().len();
+    let mut tree = Tree::new(&normal, limits, &mut tell, whole, &mut generic);
+    let limit = tree.visit().or((!model.is_exact()).then_some(EnumerateLimit::Rounded));
+    let (gradients, cells, work) = tree.into_found();
+    Ok(Neighbours { gradients, cells, limit, exact: model.is_exact(), work, all_vertices })
+}
+
+/// Drops the kinks that the one output that is left does not use.
+fn keep_used(normal: &mut NormalForm) {
+    let mut used = vec![false; normal.kinks.len()];
+    normal.outputs.iter().flat_map(|o| &o.kinks).for_each(|t| used[t.0] = true);
+    for k in (0..normal.kinks.len()).rev() {
+        if used[k] {
+            normal.kinks[k].forms.iter().flat_map(|f| &f.kinks).for_each(|t| used[t.0] = true);
+        }
+    }
+    let mut next = 0;
+    let number: Vec<usize> = used.iter().map(|&u| (next, next += usize::from(u)).0).collect();
+    let mut keep = used.iter();
+    normal.kinks.retain(|_| keep.next().copied().unwrap_or(false));
+    let forms = normal.kinks.iter_mut().flat_map(|k| &mut k.forms).chain(&mut normal.outputs);
+    forms.flat_map(|f| &mut f.kinks).for_each(|t| t.0 = number[t.0]);
+}
+
+/// Whether the output adds up maxima, or subtracts them, with nothing but sums and maxima inside: then it is convex, or concave.
+/// Where such a function has one gradient on an open cone, no other gradient does as well there.
+fn bends_one_way(normal: &NormalForm) -> bool {
+    let inner = normal.kinks.iter().flat_map(|k| &k.forms).flat_map(|f| &f.kinks).all(|t| t.1.is_positive());
+    let outer = |up: bool| normal.outputs.iter().flat_map(|o| &o.kinks).all(|t| t.1.is_positive() == up);
+    inner && (outer(true) || outer(false))
+}

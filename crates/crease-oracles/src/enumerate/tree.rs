@@ -1,0 +1,534 @@
+//! The tree over kinks: which members can win, given those that won before.
+
+use super::circuits::{Circuits, Signs};
+use super::found::Found;
+use super::order::order;
+use super::prune::Pruner;
+use super::witness::{Walker, Witness};
+use super::{EnumerateEvent as Event, EnumerateLimit as Limit, EnumerateLimits, EnumerateWork, Neighbour};
+use crate::cone::{Cone, Conflict, Forms, Half, Signed, direction_near};
+use crease_core::local::{Form, NormalForm};
+use crease_core::number::Rational;
+use crease_core::random::SplitMix64;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// A linear form in the direction: what a kink is once it is decided.
+pub(super) type Sparse = Rc<[(usize, Rational)]>;
+
+/// After how many nodes the clock is looked at and progress is told.
+const BREATH: u64 = 64;
+
+/// How many directions are tried for one along which kinks that do not matter do not tie.
+const GENERIC_ATTEMPTS: u32 = 24;
+
+/// What a kink is asked about at a node.
+#[derive(Clone)]
+enum Question {
+    /// Its members are the same.
+    Same(Sparse),
+    /// Whether the second of two members wins: where the signed form is positive.
+    Two([Sparse; 2], Signed),
+    /// Which of several different members wins.
+    Many(Rc<[Sparse]>),
+}
+
+/// One way to go on from a node.
+struct Branch {
+    /// The form of the member that wins.
+    form: Sparse,
+    /// The half-spaces in which it does, as far as they are not implied.
+    halves: Vec<Half>,
+    witness: Witness,
+}
+
+/// A node with the ways that have not been gone yet.
+struct Node {
+    at: usize,
+    path: usize,
+    branches: Vec<Branch>,
+}
+
+/// An enumeration under way.
+pub(super) struct Tree<'n, 't> {
+    normal: &'n NormalForm,
+    order: Vec<usize>,
+    /// Questions about kinks that use no other, which are the same at all nodes.
+    fixed: Vec<Option<Question>>,
+    pairs: HashMap<(usize, usize, usize), Signed>,
+    weights: Vec<Rational>,
+    /// For a model that is symmetric, the sum of the gradients of opposite cells.
+    mirror: Option<Vec<Rational>>,
+    pruner: Option<Pruner<'n>>,
+
+    forms: Forms,
+    path: Vec<Half>,
+    signs: Signs,
+    /// What each kink has become on the path.
+    decided: Vec<Sparse>,
+    /// The gradient so far, for each level.
+    sums: Vec<Vec<Rational>>,
+
+    cone: Cone,
+    /// How much of the path the cone has.
+    synced: usize,
+    circuits: Circuits,
+    walker: Walker,
+
+    found: Found,
+    cells: u64,
+    nodes: u64,
+    limits: EnumerateLimits,
+    tell: &'t mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+    /// Whether all kinks of the model are in the normal form; if not, ties along a direction are to be asked about.
+    whole: bool,
+    generic: &'t mut dyn FnMut(&[Rational]) -> bool,
+    work: EnumerateWork,
+}
+
+impl<'n, 't> Tree<'n, 't> {
+    pub fn new(
+        normal: &'n NormalForm,
+        limits: EnumerateLimits,
+        tell: &'t mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+        whole: bool,
+        generic: &'t mut dyn FnMut(&[Rational]) -> bool,
+    ) -> Self {
+        let (n, p) = (normal.kinks.len(), normal.dimension);
+        let mut weights = vec![Rational::ZERO; n];
+        let mut sum = vec![Rational::ZERO; p];
+        for output in &normal.outputs {
+            output.kinks.iter().for_each(|(k, c)| weights[*k] = c.clone());
+            output.directions.iter().for_each(|(i, c)| sum[*i] = c.clone());
+        }
+        let order = order(normal);
+        let mut tree = Tree {
+            normal,
+            fixed: vec![None; n],
+            pairs: HashMap::new(),
+            mirror: mirror(normal, &weights, &sum),
+            weights,
+            pruner: Pruner::new(normal),
+            forms: Forms::new(p),
+            path: Vec::new(),
+            signs: Signs::default(),
+            decided: vec![Rc::from([]); n],
+            sums: vec![sum; n + 1],
+            cone: Cone::new(p),
+            synced: 0,
+            circuits: Circuits::default(),
+            walker: Walker::default(),
+            found: Found::new(),
+            cells: 0,
+            nodes: 0,
+            limits,
+            tell,
+            whole,
+            generic,
+            work: EnumerateWork::default(),
+            order,
+        };
+        // in the order of the tree, so that forms are numbered as they are met
+        for &k in &tree.order.clone() {
+            if normal.kinks[k].forms.iter().all(|f| f.kinks.is_empty()) {
+                let members = normal.kinks[k].forms.iter().map(|f| f.directions.clone().into()).collect();
+                tree.fixed[k] = Some(tree.question(members));
+            }
+        }
+        tree
+    }
+
+    pub fn into_found(self) -> (Vec<Neighbour>, u64, EnumerateWork) {
+        let work = self.work_so_far();
+        (self.found.list, self.cells, work)
+    }
+
+    fn work_so_far(&self) -> EnumerateWork {
+        let cone = self.cone.work();
+        EnumerateWork { programs: cone.programs, exact: cone.exact, circuits: self.circuits.count, ..self.work }
+    }
+
+    /// Visits all cells; the limit that ended it, if one did.
+    pub fn visit(&mut self) -> Option<Limit> {
+        let mut random = SplitMix64::new(1);
+        // anything will do; this makes for short directions where signs are all that matters
+        let mut draw = || 0.6 + 0.4 * (random.bits() >> 11) as f64 / (1u64 << 53) as f64;
+        let start: Vec<f64> = (0..self.normal.dimension).map(|_| draw()).collect();
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut result = self.descend(0, Witness::Float(start.into()), &mut nodes);
+        if self.mirror.is_some()
+            && let Some(first) = nodes.first_mut()
+        {
+            // the last is the one that will be taken
+            first.branches.drain(..first.branches.len() - 1);
+        }
+        while result.is_ok()
+            && let Some(node) = nodes.last_mut()
+        {
+            let (at, path) = (node.at, node.path);
+            let branch = node.branches.pop();
+            self.go_back(path);
+            match branch {
+                None => drop(nodes.pop()),
+                Some(branch) => {
+                    let witness = self.take(at, branch);
+                    result = self.descend(at + 1, witness, &mut nodes);
+                }
+            }
+        }
+        result.err()
+    }
+
+    /// Goes down for as long as there is one way only, to a cell or to a node where there are several.
+    fn descend(&mut self, mut at: usize, mut witness: Witness, nodes: &mut Vec<Node>) -> Result<(), Limit> {
+        loop {
+            self.breathe()?;
+            if at == self.order.len() {
+                let gradient = self.sums[at].clone();
+                return self.cell(at, gradient, &witness);
+            }
+            if let Some(pruner) = &mut self.pruner
+                && pruner.is_settled(at, &self.decided)
+            {
+                let gradient = pruner.gradient(at, &self.decided);
+                return self.cell(at, gradient, &witness);
+            }
+            let mut branches = self.branches(at, &witness);
+            if branches.len() > 1 {
+                nodes.push(Node { at, path: self.path.len(), branches });
+                return Ok(());
+            }
+            // a cone has an inside, so somebody wins there
+            let Some(branch) = branches.pop() else { return Ok(()) };
+            witness = self.take(at, branch);
+            at += 1;
+        }
+    }
+
+    fn breathe(&mut self) -> Result<(), Limit> {
+        self.nodes += 1;
+        if !self.nodes.is_multiple_of(BREATH) {
+            return Ok(());
+        }
+        if self.limits.deadline.is_some_and(|end| Instant::now() >= end) {
+            return Err(Limit::Time);
+        }
+        let work = self.work_so_far();
+        let event = Event::Progress { cells: self.cells, gradients: self.found.list.len(), work };
+        if (self.tell)(event).is_break() { Err(Limit::Stopped) } else { Ok(()) }
+    }
+
+    /// Lets a member win at a level.
+    fn take(&mut self, at: usize, branch: Branch) -> Witness {
+        let k = self.order[at];
+        for &half in &branch.halves {
+            self.signs.set(half);
+            self.path.push(half);
+        }
+        let (before, after) = self.sums.split_at_mut(at + 1);
+        after[0].clone_from(&before[at]);
+        if !self.weights[k].is_zero() {
+            branch.form.iter().for_each(|(i, c)| after[0][*i].add_mul(&self.weights[k], c));
+        }
+        if let Some(pruner) = &mut self.pruner {
+            pruner.decide(k, &branch.form);
+        }
+        self.decided[k] = branch.form;
+        branch.witness
+    }
+
+    fn go_back(&mut self, path: usize) {
+        for half in self.path.drain(path..) {
+            self.signs.unset(half);
+        }
+        self.synced = self.synced.min(path);
+    }
+
+    /// Counts a cell, and its mirror image.
+    fn cell(&mut self, at: usize, gradient: Vec<Rational>, witness: &Witness) -> Result<(), Limit> {
+        let image = self.mirror.as_ref().map(|sum| sum.iter().zip(&gradient).map(|(s, g)| s - g).collect());
+        self.count(at, gradient, witness, false)?;
+        match image {
+            // without a kink the cell is its own image
+            Some(image) if !self.path.is_empty() => self.count(at, image, witness, true),
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&mut self, at: usize, gradient: Vec<Rational>, witness: &Witness, opposite: bool) -> Result<(), Limit> {
+        if self.cells >= self.limits.cells {
+            return Err(Limit::Cells(self.limits.cells));
+        }
+        if self.found.count(&gradient).is_none() {
+            if self.found.list.len() >= self.limits.gradients {
+                return Err(Limit::Gradients(self.limits.gradients));
+            }
+            let mut direction = self.direction(at, witness);
+            if opposite {
+                direction.iter_mut().for_each(|x| *x = -&*x);
+            }
+            let new = self.found.add(gradient, direction);
+            if (self.tell)(Event::Gradient(new)).is_break() {
+                self.cells += 1;
+                return Err(Limit::Stopped);
+            }
+        }
+        self.cells += 1;
+        Ok(())
+    }
+
+    /// A direction of the cone to be shown, in short numbers. Where kinks are left or were dropped, it should not be one along which
+    /// they tie: that would be true, too, but harder to check.
+    fn direction(&mut self, at: usize, witness: &Witness) -> Vec<Rational> {
+        let from = match witness {
+            Witness::Float(d) => d,
+            Witness::Exact(d) => return d.to_vec(),
+        };
+        let first = direction_near(&self.forms, &self.path, from, 0).unwrap_or_default();
+        if at == self.order.len() && self.whole || (self.generic)(&first) {
+            return first;
+        }
+        let mut random = SplitMix64::new(2);
+        let size = from.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        for attempt in 0..GENERIC_ATTEMPTS {
+            let shake = size / f64::from(1 << (attempt / 2));
+            let mut draw = || shake * ((random.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0);
+            let near: Vec<f64> = from.iter().map(|x| x + draw()).collect();
+            match direction_near(&self.forms, &self.path, &near, attempt as usize / 4) {
+                Some(direction) if (self.generic)(&direction) => return direction,
+                _ => {}
+            }
+        }
+        first
+    }
+
+    /// What is to be asked about a kink with these members.
+    fn question(&mut self, mut members: Vec<Sparse>) -> Question {
+        let mut seen: Vec<Sparse> = Vec::with_capacity(members.len());
+        members.retain(|m| {
+            let new = !seen.contains(m);
+            if new {
+                seen.push(m.clone());
+            }
+            new
+        });
+        match &members[..] {
+            [] => Question::Same(Rc::from([])),
+            [one] => Question::Same(one.clone()),
+            [a, b] => match self.forms.intern(&difference(b, a)) {
+                Some((signed, _)) => Question::Two([a.clone(), b.clone()], signed),
+                None => Question::Same(a.clone()),
+            },
+            _ => Question::Many(members.into()),
+        }
+    }
+
+    /// The members that can win at a level; the one that wins at the witness comes last.
+    fn branches(&mut self, at: usize, witness: &Witness) -> Vec<Branch> {
+        let k = self.order[at];
+        let question = match &self.fixed[k] {
+            Some(question) => question.clone(),
+            None => {
+                let normal = self.normal;
+                let members = normal.kinks[k].forms.iter().map(|f| reduce(f, &self.decided)).collect();
+                self.question(members)
+            }
+        };
+        match question {
+            Question::Same(form) => vec![Branch { form, halves: Vec::new(), witness: witness.clone() }],
+            Question::Two(members, signed) => self.two(members, signed, witness),
+            Question::Many(members) => self.many(k, &members, witness),
+        }
+    }
+
+    fn two(&mut self, members: [Sparse; 2], second: Signed, witness: &Witness) -> Vec<Branch> {
+        let known = self.signs.of(second.form);
+        if known != 0 {
+            let [a, b] = members;
+            let form = if (known < 0) == second.negative { b } else { a };
+            return vec![Branch { form, halves: Vec::new(), witness: witness.clone() }];
+        }
+        let here = witness.sign(&self.forms, second.form);
+        let here = if second.negative { here.reverse() } else { here };
+        let mut out = Vec::with_capacity(2);
+        let mut sides = [(second.opposite(), Ordering::Less), (second, Ordering::Greater)];
+        let mut members = members;
+        if here.is_lt() {
+            sides.reverse();
+            members.reverse();
+        }
+        for ((signed, side), form) in sides.into_iter().zip(members) {
+            let half = Half::open(signed);
+            let reached = if side == here { Some(witness.clone()) } else { self.reach(&[half], witness) };
+            out.extend(reached.map(|witness| Branch { form, halves: vec![half], witness }));
+        }
+        out
+    }
+
+    fn many(&mut self, k: usize, members: &[Sparse], witness: &Witness) -> Vec<Branch> {
+        let mut out = Vec::new();
+        let mut own = None;
+        for j in 0..members.len() {
+            let mut halves: Vec<Half> = Vec::new();
+            let mut lost = false;
+            for i in (0..members.len()).filter(|&i| i != j) {
+                let Some(signed) = self.pair(k, members, j, i) else { continue };
+                match (self.signs.of(signed.form), signed.negative) {
+                    (1, true) | (-1, false) => {
+                        lost = true;
+                        break;
+                    }
+                    (0, _) => {
+                        let half = Half::open(signed);
+                        // two members may differ from the winner by proportional forms
+                        if halves.contains(&Half::open(signed.opposite())) {
+                            lost = true;
+                            break;
+                        }
+                        if !halves.contains(&half) {
+                            halves.push(half);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            if lost {
+                continue;
+            }
+            let wins = |h: &Half| {
+                let sign = witness.sign(&self.forms, h.form);
+                sign == if h.negative { Ordering::Less } else { Ordering::Greater }
+            };
+            if halves.iter().all(wins) {
+                own = Some(Branch { form: members[j].clone(), halves, witness: witness.clone() });
+            } else if let Some(witness) = self.reach(&halves, witness) {
+                out.push(Branch { form: members[j].clone(), halves, witness });
+            }
+        }
+        out.extend(own);
+        out
+    }
+
+    /// The form by which one member is larger than another.
+    fn pair(&mut self, k: usize, members: &[Sparse], j: usize, i: usize) -> Option<Signed> {
+        if self.fixed[k].is_none() {
+            return self.forms.intern(&difference(&members[j], &members[i])).map(|(signed, _)| signed);
+        }
+        let (low, high) = (i.min(j), i.max(j));
+        let signed = match self.pairs.get(&(k, low, high)) {
+            Some(&signed) => signed,
+            None => {
+                let (signed, _) = self.forms.intern(&difference(&members[high], &members[low]))?;
+                self.pairs.insert((k, low, high), signed);
+                signed
+            }
+        };
+        Some(if j == high { signed } else { signed.opposite() })
+    }
+
+    /// A direction of the cone that also lies in these half-spaces, if there is one.
+    fn reach(&mut self, halves: &[Half], from: &Witness) -> Option<Witness> {
+        self.work.questions += 1;
+        if self.is_refuted(halves) {
+            self.work.refuted += 1;
+            return None;
+        }
+        if let Witness::Float(d) = from
+            && let Some(there) = self.walker.walk(&self.forms, d, &self.path, halves)
+        {
+            self.work.walks += 1;
+            return Some(there);
+        }
+        self.cone.backtrack(self.synced);
+        for &half in self.path[self.synced..].iter().chain(halves) {
+            self.cone.assert(&self.forms, half);
+        }
+        self.synced = self.path.len();
+        let result = self.solve();
+        if let Err(conflict) = &result {
+            self.learn(conflict, halves);
+        }
+        self.cone.backtrack(self.synced);
+        result.ok()
+    }
+
+    fn is_refuted(&mut self, halves: &[Half]) -> bool {
+        if let [half] = halves {
+            return self.circuits.refute(*half, &self.signs);
+        }
+        halves.iter().for_each(|h| self.signs.set(*h));
+        let refuted = halves.iter().any(|h| self.circuits.refute(*h, &self.signs));
+        halves.iter().for_each(|h| self.signs.unset(*h));
+        refuted
+    }
+
+    fn solve(&mut self) -> Result<Witness, Conflict> {
+        self.cone.check_quick(&self.forms)?;
+        if let Some(w) = Witness::float(&self.forms, self.cone.point(), self.cone.halves().iter()) {
+            return Ok(w);
+        }
+        let exact = self.cone.witness(&self.forms)?;
+        let near: Vec<f64> = exact.iter().map(Rational::to_f64).collect();
+        let float = Witness::float(&self.forms, &near, self.cone.halves().iter());
+        Ok(float.unwrap_or_else(|| Witness::Exact(exact.into())))
+    }
+
+    fn learn(&mut self, conflict: &Conflict, asked: &[Half]) {
+        let all = self.cone.halves();
+        let signed = |h: &Half| Signed { form: h.form, negative: h.negative };
+        let parts = conflict.parts.iter().map(|(i, _)| signed(&all[*i]));
+        // the cone had an inside before, so something that was asked is part of it
+        let new = conflict.parts.iter().map(|(i, _)| all[*i].form).find(|f| asked.iter().any(|h| h.form == *f));
+        if let Some(form) = new {
+            self.circuits.learn(form, parts);
+        }
+    }
+}
+
+/// For a model whose kinks all have two forms that use no other kink: what the gradients of opposite cells add up to.
+fn mirror(normal: &NormalForm, weights: &[Rational], constant: &[Rational]) -> Option<Vec<Rational>> {
+    let mut sum: Vec<Rational> = constant.iter().map(|c| c * Rational::from(2)).collect();
+    for (kink, by) in normal.kinks.iter().zip(weights) {
+        if kink.forms.len() != 2 || kink.forms.iter().any(|f| !f.kinks.is_empty()) {
+            return None;
+        }
+        kink.forms.iter().flat_map(|f| &f.directions).for_each(|(i, c)| sum[*i].add_mul(by, c));
+    }
+    Some(sum)
+}
+
+/// What a form is once the kinks that it uses are decided.
+fn reduce(form: &Form, decided: &[Sparse]) -> Sparse {
+    let mut sum: BTreeMap<usize, Rational> = form.directions.iter().cloned().collect();
+    for (k, by) in &form.kinks {
+        for (i, c) in decided[*k].iter() {
+            sum.entry(*i).or_default().add_mul(by, c);
+        }
+    }
+    sum.into_iter().filter(|(_, c)| !c.is_zero()).collect()
+}
+
+/// `a - b`, by ascending coordinate.
+fn difference(a: &[(usize, Rational)], b: &[(usize, Rational)]) -> Vec<(usize, Rational)> {
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() || j < b.len() {
+        let (x, y) = (a.get(i).map_or(usize::MAX, |t| t.0), b.get(j).map_or(usize::MAX, |t| t.0));
+        match x.cmp(&y) {
+            Ordering::Less => out.push(a[i].clone()),
+            Ordering::Greater => out.push((y, -&b[j].1)),
+            Ordering::Equal => {
+                let c = &a[i].1 - &b[j].1;
+                if !c.is_zero() {
+                    out.push((x, c));
+                }
+            }
+        }
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    out
+}

@@ -1,0 +1,350 @@
+//! Convex hulls of finitely many exact vectors: is a vector inside, and which of them are vertices?
+//!
+//! What enters is a list of vectors; what leaves is a convex combination, or a direction that separates, both exact. By Gordan's
+//! alternative, v is no convex combination of the g_i iff some direction s has <v - g_i, s> > 0 for all i; the multipliers of a
+//! contradiction are the weights of the combination. Not all of the g_i take part: a direction that separates v from a few of them
+//! is tried on all, and the worst offender joins the few. Vertices are found as Clarkson does: what is not in the hull of the
+//! vertices so far points at another vertex.
+//!
+//! Deliberately absent: facets and volumes. A hull of n vectors in dimension p can have n^(p/2) facets, and nobody here needs them.
+
+use crate::cone::{Cone, Conflict, Forms, Half};
+use crate::enumerate::Neighbours;
+use crate::{EnumerateLimit, OracleError};
+use crease_core::number::Rational;
+use crease_core::random::SplitMix64;
+use std::collections::HashMap;
+
+/// Along how many random directions the first vertices are looked for.
+const RANDOM_DIRECTIONS: usize = 200;
+
+/// Where a vector lies with respect to a convex hull.
+///
+/// ```
+/// use crease_core::Rational;
+/// use crease_oracles::{in_hull, HullPosition};
+/// let points = [[0, 0], [2, 0], [0, 2]].map(|g| g.map(Rational::from).to_vec());
+/// let HullPosition::Inside { weights } = in_hull(&points, &[1, 1].map(Rational::from)).unwrap() else { panic!() };
+/// assert_eq!(weights, [(1, Rational::new(1, 2).unwrap()), (2, Rational::new(1, 2).unwrap())]);
+/// assert!(matches!(in_hull(&points, &[2, 1].map(Rational::from)).unwrap(), HullPosition::Outside { .. }));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum HullPosition {
+    /// It is the combination of these vectors with these weights, which are positive and add up to 1.
+    Inside {
+        /// Numbers of vectors, in ascending order, and their weights.
+        weights: Vec<(usize, Rational)>,
+    },
+    /// It is not in the hull.
+    Outside {
+        /// Along this direction it lies beyond all vectors: its product with it is larger than that of any of them.
+        direction: Vec<Rational>,
+    },
+}
+
+/// Whether a vector is in the convex hull of others, with a proof either way. See [`HullPosition`] for an example.
+pub fn in_hull<P: AsRef<[Rational]>>(points: &[P], vector: &[Rational]) -> Result<HullPosition, OracleError> {
+    check(points, vector.len())?;
+    Ok(Cloud::all(points).position(vector, &mut Vec::new()))
+}
+
+/// Which of the vectors are vertices of their convex hull.
+///
+/// ```
+/// use crease_core::Rational;
+/// let points = [[0, 0], [2, 0], [0, 2], [1, 1], [2, 0]].map(|g| g.map(Rational::from).to_vec());
+/// assert_eq!(crease_oracles::hull_vertices(&points).unwrap(), [true, true, true, false, true]);
+/// ```
+pub fn hull_vertices<P: AsRef<[Rational]>>(points: &[P]) -> Result<Vec<bool>, OracleError> {
+    check(points, points.first().map_or(0, |p| p.as_ref().len()))?;
+    let verdicts = Cloud::vertices(points, |_| None, || true);
+    Ok(verdicts.into_iter().map(|v| v == Some(true)).collect())
+}
+
+fn check<P: AsRef<[Rational]>>(points: &[P], dimension: usize) -> Result<(), OracleError> {
+    match points.iter().map(|p| p.as_ref().len()).find(|&n| n != dimension) {
+        Some(got) => Err(OracleError::Dimension { expected: dimension, got }),
+        None => Ok(()),
+    }
+}
+
+/// Whether 0 is a Clarke subgradient: the necessary condition for a local minimum.
+///
+/// ```
+/// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+/// use crease_oracles::{neighbouring_gradients, EnumerateLimits, Stationarity};
+/// let ask = |slope: f64| {
+///     let p = trace(1, |x| abs(x[0]) + slope * x[0]).unwrap();
+///     let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+///     neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap().stationarity()
+/// };
+/// assert!(matches!(ask(0.5), Stationarity::Stationary { .. }));
+/// let Stationarity::Descent { direction } = ask(3.0) else { panic!() };
+/// assert!(direction[0].is_negative());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stationarity {
+    /// It is, as this combination of neighbouring gradients.
+    Stationary {
+        /// Numbers of gradients and their weights, which are positive and add up to 1.
+        weights: Vec<(usize, Rational)>,
+    },
+    /// It is not: along this direction all Clarke subgradients are negative, so that the program decreases.
+    Descent {
+        /// The direction.
+        direction: Vec<Rational>,
+    },
+    /// 0 is no combination of what was found, and that is not known to be all.
+    NotDecided,
+}
+
+impl Neighbours {
+    /// Whether the point is Clarke stationary. See [`Stationarity`] for an example.
+    pub fn stationarity(&self) -> Stationarity {
+        let dimension = self.gradients.first().map_or(0, |n| n.gradient.len());
+        match in_hull(&self.gradients, &vec![Rational::ZERO; dimension]) {
+            Ok(HullPosition::Inside { weights }) if self.exact => Stationarity::Stationary { weights },
+            Ok(HullPosition::Outside { direction }) if self.complete() => Stationarity::Descent { direction },
+            _ => Stationarity::NotDecided,
+        }
+    }
+
+    /// Which gradients are vertices of the Clarke subdifferential, for as long as `go_on` says so; nothing for those of which it is
+    /// not known. Of a list that is not complete, it is only known which are not.
+    ///
+    /// ```
+    /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+    /// use crease_oracles::{neighbouring_gradients, EnumerateLimits};
+    /// let p = trace(1, |x| abs(x[0]) - abs(0.5 * x[0] + abs(x[0]))).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+    /// assert!(found.vertices(|| true).iter().all(|v| *v == Some(true)) && found.gradients.len() == 1);
+    /// ```
+    pub fn vertices(&self, go_on: impl FnMut() -> bool) -> Vec<Option<bool>> {
+        let unknown = || vec![None; self.gradients.len()];
+        if !self.exact || self.limit == Some(EnumerateLimit::TooLarge) {
+            return unknown();
+        }
+        if self.all_vertices {
+            // gradients of a convex function that were found are vertices whatever else there is
+            return vec![Some(true); self.gradients.len()];
+        }
+        let hint = |i: usize| self.gradients.get(i).map(|n| &n.direction[..]);
+        let mut verdicts = Cloud::vertices(&self.gradients, hint, go_on);
+        if !self.complete() {
+            verdicts.iter_mut().filter(|v| **v == Some(true)).for_each(|v| *v = None);
+        }
+        verdicts
+    }
+}
+
+/// Vectors with copies in floats, one list for each coordinate, which computers like to read.
+struct Cloud<'p, P> {
+    points: &'p [P],
+    /// The numbers of those that take part.
+    members: Vec<usize>,
+    columns: Vec<Vec<f64>>,
+    /// For each member the sum of its absolute values, from above.
+    sizes: Vec<f64>,
+    /// For each member its product with the direction that was asked about last.
+    values: Vec<f64>,
+}
+
+impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
+    fn new(points: &'p [P], members: impl IntoIterator<Item = usize>) -> Self {
+        let dimension = points.first().map_or(0, |p| p.as_ref().len());
+        let columns = vec![Vec::new(); dimension];
+        let mut cloud = Cloud { points, members: Vec::new(), columns, sizes: Vec::new(), values: Vec::new() };
+        members.into_iter().for_each(|i| cloud.add(i));
+        cloud
+    }
+
+    fn all(points: &'p [P]) -> Self {
+        Cloud::new(points, 0..points.len())
+    }
+
+    fn add(&mut self, i: usize) {
+        let mut size = 0.0;
+        for (column, x) in self.columns.iter_mut().zip(self.points[i].as_ref()) {
+            let x = x.to_f64();
+            column.push(x);
+            size += x.abs();
+        }
+        self.members.push(i);
+        self.sizes.push(size * (1.0 + 1e-10));
+    }
+
+    fn point(&self, i: usize) -> &'p [Rational] {
+        self.points[i].as_ref()
+    }
+
+    /// Computes the products of all members with a direction, rounded.
+    fn compute(&mut self, direction: &[f64]) {
+        self.values.clear();
+        self.values.resize(self.members.len(), 0.0);
+        for (column, d) in self.columns.iter().zip(direction) {
+            self.values.iter_mut().zip(column).for_each(|(v, x)| *v += x * d);
+        }
+    }
+
+    /// The member that seems to be farthest along a direction, and its product with it.
+    fn seems_farthest(&mut self, direction: &[f64]) -> Option<(usize, f64)> {
+        self.compute(direction);
+        let best = self.values.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+        Some((self.members[best.0], *best.1))
+    }
+
+    /// The member that is farthest along a direction; of several, the lexicographically largest, which is a vertex of the hull.
+    fn farthest(&mut self, direction: &[Rational]) -> Option<usize> {
+        let near: Vec<f64> = direction.iter().map(Rational::to_f64).collect();
+        self.compute(&near);
+        let largest = near.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        let slack = (self.columns.len() + 4) as f64 * f64::EPSILON * largest;
+        let error = |k: usize| slack * self.sizes[k] + f64::MIN_POSITIVE * 64.0;
+        // what cannot be computed may be anything
+        let low = |k: usize| Some(self.values[k] - error(k)).filter(|x| x.is_finite()).unwrap_or(f64::NEG_INFINITY);
+        let high = |k: usize| Some(self.values[k] + error(k)).filter(|x| x.is_finite()).unwrap_or(f64::INFINITY);
+        let least = (0..self.members.len()).map(low).fold(f64::NEG_INFINITY, f64::max);
+        let ahead: Vec<usize> = (0..self.members.len()).filter(|&k| high(k) >= least).collect();
+        if let [k] = ahead[..] {
+            return Some(self.members[k]);
+        }
+        let exact = ahead.into_iter().map(|k| (dot(self.point(self.members[k]), direction), k));
+        let best = exact.max_by(|(x, i), (y, j)| {
+            x.cmp(y).then_with(|| self.point(self.members[*i]).cmp(self.point(self.members[*j])))
+        });
+        best.map(|(_, k)| self.members[k])
+    }
+
+    /// Where a vector lies with respect to the hull of the members. `few` are those to begin with, and those that mattered.
+    fn position(&mut self, vector: &[Rational], few: &mut Vec<usize>) -> HullPosition {
+        let mut forms = Forms::new(vector.len());
+        let mut cone = Cone::new(vector.len());
+        let mut scales: Vec<(usize, Rational)> = Vec::new();
+        let near: Vec<f64> = vector.iter().map(Rational::to_f64).collect();
+        let mut waiting = std::mem::take(few);
+        if waiting.is_empty() {
+            waiting.extend(self.seems_farthest(&near).map(|(i, _)| i));
+        }
+        loop {
+            for i in waiting.drain(..) {
+                let away: Vec<(usize, Rational)> =
+                    vector.iter().zip(self.point(i)).map(|(v, g)| v - g).enumerate().collect();
+                let Some((signed, factor)) = forms.intern(&away) else {
+                    return HullPosition::Inside { weights: vec![(i, Rational::ONE)] };
+                };
+                cone.assert(&forms, Half::open(signed));
+                scales.push((i, factor));
+            }
+            // floats are good enough to find out who is in the way
+            if cone.check_quick(&forms).is_ok() {
+                let reach: f64 = near.iter().zip(cone.point()).map(|(v, d)| v * d).sum();
+                if let Some((i, value)) = self.seems_farthest(cone.point())
+                    && value >= reach
+                    && scales.iter().all(|(known, _)| *known != i)
+                {
+                    waiting.push(i);
+                    continue;
+                }
+            }
+            let direction = match cone.witness(&forms) {
+                Ok(direction) => direction,
+                Err(conflict) => {
+                    let weights = combination(&conflict, &scales);
+                    *few = weights.iter().map(|(i, _)| *i).collect();
+                    return HullPosition::Inside { weights };
+                }
+            };
+            let reach = dot(vector, &direction);
+            match self.farthest(&direction).filter(|&i| dot(self.point(i), &direction) >= reach) {
+                Some(i) => waiting.push(i),
+                None => {
+                    // the last to come are those that were nearest
+                    let skip = scales.len().saturating_sub(2 * self.columns.len() + 4);
+                    *few = scales.into_iter().skip(skip).map(|(i, _)| i).collect();
+                    return HullPosition::Outside { direction };
+                }
+            }
+        }
+    }
+
+    /// Which vectors are vertices of the hull of all. A hint is a direction along which a vector may be the farthest, either way.
+    fn vertices<'h>(
+        points: &'p [P],
+        hint: impl Fn(usize) -> Option<&'h [Rational]>,
+        mut go_on: impl FnMut() -> bool,
+    ) -> Vec<Option<bool>> {
+        let n = points.len();
+        // equal vectors stand and fall together
+        let mut first: HashMap<&[Rational], usize> = HashMap::with_capacity(n);
+        let same: Vec<usize> = (0..n).map(|i| *first.entry(points[i].as_ref()).or_insert(i)).collect();
+        let mut all = Cloud::new(points, (0..n).filter(|&i| same[i] == i));
+        let mut corners = Cloud::new(points, []);
+        let mut verdicts: Vec<Option<bool>> = vec![None; n];
+        let corner = |i: usize, verdicts: &mut [Option<bool>], corners: &mut Cloud<'p, P>| {
+            if verdicts[i].replace(true).is_none() {
+                corners.add(i);
+            }
+        };
+        for direction in first_directions(all.columns.len(), n) {
+            if let Some(i) = all.farthest(&direction) {
+                corner(i, &mut verdicts, &mut corners);
+            }
+        }
+        let mut few = Vec::new();
+        for i in all.members.clone() {
+            if verdicts[i].is_some() {
+                continue;
+            }
+            if !go_on() {
+                break;
+            }
+            let mut hints = hint(i).into_iter().flat_map(|d| [d.to_vec(), d.iter().map(|x| -x).collect()]);
+            while verdicts[i].is_none() {
+                let HullPosition::Outside { direction } = corners.position(points[i].as_ref(), &mut few) else {
+                    verdicts[i] = Some(false);
+                    break;
+                };
+                // the direction leads to another vertex; that it is this one is what the hint may show
+                for direction in std::iter::once(direction).chain(hints.next()) {
+                    if let Some(j) = all.farthest(&direction) {
+                        corner(j, &mut verdicts, &mut corners);
+                    }
+                }
+            }
+        }
+        (0..n).map(|i| verdicts[same[i]]).collect()
+    }
+}
+
+/// Where to look for vertices first: along the axes, and at random.
+fn first_directions(dimension: usize, points: usize) -> impl Iterator<Item = Vec<Rational>> {
+    let mut random = SplitMix64::new(1);
+    (0..RANDOM_DIRECTIONS.min(2 * points)).map(move |k| match k / 2 {
+        axis if axis < dimension => {
+            let sign = if k % 2 == 0 { 1 } else { -1 };
+            (0..dimension).map(|i| Rational::from(if i == axis { sign } else { 0 })).collect()
+        }
+        _ => (0..dimension).map(|_| Rational::from(random.below(2001) as i64 - 1000)).collect(),
+    })
+}
+
+/// What a contradiction among half-spaces `<v - g_i, s> > 0` says, whose forms are the differences over these factors: that the sum of
+/// m_i (v - g_i) / f_i is zero.
+fn combination(conflict: &Conflict, scales: &[(usize, Rational)]) -> Vec<(usize, Rational)> {
+    let part = |(k, by): &(usize, Rational)| {
+        let (i, factor) = &scales[*k];
+        (*i, by.checked_div(factor).unwrap_or_default())
+    };
+    let mut weights: Vec<(usize, Rational)> = conflict.parts.iter().map(part).collect();
+    let total: Rational = weights.iter().map(|(_, w)| w).sum();
+    weights.iter_mut().for_each(|(_, w)| *w = w.checked_div(&total).unwrap_or_default());
+    weights.sort_by_key(|(i, _)| *i);
+    weights
+}
+
+fn dot(a: &[Rational], b: &[Rational]) -> Rational {
+    let mut sum = Rational::ZERO;
+    a.iter().zip(b).for_each(|(a, b)| sum.add_mul(a, b));
+    sum
+}

@@ -1,0 +1,314 @@
+//! Is it differentiable? Against brute force, against an exact sweep in the plane, and with every certificate checked by a crate that does not
+//! know the search.
+
+mod support;
+
+use crease_check::{Claim, check};
+use crease_core::local::LocalModel;
+use crease_core::{Var, max, min, relu, trace};
+use crease_oracles::{Argument, Decision, Effort, Limit, Verdict, clarke_along, differentiable};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+use support::d0::{case, small};
+use support::networks::{Head, network};
+use support::{Rng, dot, ints, model_at, r};
+
+/// All is left to the search.
+fn search() -> Effort<'static> {
+    Effort { directions: 0, ..Effort::default() }
+}
+
+/// Decides, checks the certificate, and says whether it is differentiable.
+fn decided(model: &LocalModel, effort: &Effort<'_>) -> (bool, Decision) {
+    let decision = differentiable(model, 0, effort).unwrap();
+    let text = decision.certificate().expect("a yes or no has a certificate");
+    let checked = check(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let yes = match (&decision.verdict, &checked.claim) {
+        (Verdict::Yes(e), Claim::Differentiable { gradient }) => {
+            let same = e.gradient.iter().enumerate().all(|(i, x)| gradient.get(i) == *x);
+            assert!(same, "the gradient in the certificate is another one");
+            true
+        }
+        (Verdict::No(sides), Claim::NotDifferentiable { .. }) => {
+            assert_ne!(sides[0].gradient, sides[1].gradient);
+            for side in sides.iter() {
+                let again = clarke_along(model, 0, &side.direction).unwrap().expect("the direction is generic");
+                assert_eq!(again.gradient, side.gradient);
+            }
+            false
+        }
+        (verdict, claim) => panic!("{verdict:?} is certified by {claim:?}"),
+    };
+    (yes, decision)
+}
+
+#[test]
+fn verdicts_on_random_programs_are_those_of_brute_force() {
+    let mut rng = Rng::new(11);
+    let (mut yes, mut no, mut searched) = (0, 0, 0);
+    for _ in 0..4000 {
+        let case = case(&mut rng);
+        let m = model_at(&case.program(), &case.at);
+        for effort in [Effort::default(), search()] {
+            let (answer, decision) = decided(&m, &effort);
+            searched += usize::from(decision.by == Argument::Search);
+            *(if answer { &mut yes } else { &mut no }) += 1;
+            if case.inputs <= 2 && case.ties().len() <= 10 {
+                let neighbours = case.neighbours();
+                assert_eq!(answer, neighbours.len() == 1, "{case:?}: {neighbours:?}");
+                if let Verdict::No(sides) = &decision.verdict {
+                    assert!(sides.iter().all(|s| neighbours.contains(&small(&s.gradient))), "{case:?}");
+                }
+            }
+        }
+    }
+    assert!(yes > 500 && no > 500 && searched > 500, "{yes} yes, {no} no, {searched} searched");
+}
+
+/// Whether a program of two inputs at 0 is linear: cuts the plane into sectors, exactly, until everything is linear in each.
+fn linear_in_the_plane(model: &LocalModel) -> bool {
+    use crease_core::local::Node;
+    use crease_core::number::Rational;
+    type Vector = [Rational; 2];
+    let cross = |a: &Vector, b: &Vector| &a[0] * &b[1] - &a[1] * &b[0];
+    let value = |f: &Vector, d: &Vector| &f[0] * &d[0] + &f[1] * &d[1];
+    // sectors between two rays, less than half a turn each, counter-clockwise, with the forms of all nodes so far
+    let axes = [[1, 0], [0, 1], [-1, 0], [0, -1]].map(|d: [i64; 2]| d.map(Rational::from));
+    let mut sectors: Vec<(Vector, Vector, Vec<Vector>)> =
+        (0..4).map(|i| (axes[i].clone(), axes[(i + 1) % 4].clone(), Vec::new())).collect();
+    for node in model.nodes() {
+        let mut next = Vec::new();
+        for (from, to, mut forms) in sectors {
+            match node {
+                Node::Direction(i) => forms.push([0, 1].map(|k| Rational::from(i64::from(k == i)))),
+                Node::Linear(terms) => {
+                    let mut sum = [Rational::ZERO, Rational::ZERO];
+                    for t in terms {
+                        for (s, f) in sum.iter_mut().zip(&forms[t.node.index()]) {
+                            s.add_mul(&t.coefficient, f);
+                        }
+                    }
+                    forms.push(sum);
+                }
+                Node::Max(members) => {
+                    // the largest member along the first ray, and just after it, then on to where another one overtakes it
+                    let mut at = from.clone();
+                    loop {
+                        let best = members
+                            .iter()
+                            .map(|m| &forms[m.index()])
+                            .max_by(|f, g| {
+                                let turn = |f: &Vector| value(f, &[-&at[1], at[0].clone()]);
+                                value(f, &at).cmp(&value(g, &at)).then_with(|| turn(f).cmp(&turn(g)))
+                            })
+                            .unwrap()
+                            .clone();
+                        // the first ray after `at` on which a member catches up
+                        let mut end = to.clone();
+                        for m in members {
+                            let g = &forms[m.index()];
+                            let gap: Vector = [&best[0] - &g[0], &best[1] - &g[1]];
+                            for ray in [[gap[1].clone(), -&gap[0]], [-&gap[1], gap[0].clone()]] {
+                                let inside = cross(&at, &ray).is_positive() && cross(&ray, &end).is_positive();
+                                if inside && value(&gap, &at).signum() >= 0 {
+                                    end = ray;
+                                }
+                            }
+                        }
+                        let mut cut = forms.clone();
+                        cut.push(best);
+                        next.push((at, end.clone(), cut));
+                        if cross(&end, &to).is_zero() {
+                            break;
+                        }
+                        at = end;
+                    }
+                    continue;
+                }
+            }
+            next.push((from, to, forms));
+        }
+        sectors = next;
+    }
+    let out = model.outputs()[0].index();
+    sectors.iter().all(|s| s.2[out] == sectors[0].2[out])
+}
+
+#[test]
+fn deep_networks_of_two_inputs_are_those_of_an_exact_sweep() {
+    let mut rng = Rng::new(12);
+    let (mut yes, mut no) = (0, 0);
+    for i in 0..120 {
+        let head = [Head::Random, Head::Zero, Head::Orders, Head::Narrow][i % 4];
+        let (width, layers) = (2 + rng.below(6), 2 + rng.below(5));
+        let p = network(2, width, layers, head, &mut rng);
+        let m = model_at(&p, &[0, 0]);
+        let (answer, _) = decided(&m, &if i % 8 < 4 { Effort::default() } else { search() });
+        assert_eq!(answer, linear_in_the_plane(&m), "{head:?}, width {width}, {layers} layers");
+        *(if answer { &mut yes } else { &mut no }) += 1;
+    }
+    assert!(yes > 20 && no > 20, "{yes} yes, {no} no");
+}
+
+#[test]
+fn deep_networks_have_certificates() {
+    let mut rng = Rng::new(13);
+    let mut most = 0;
+    for (inputs, width, layers, head) in [
+        (4, 6, 3, Head::Zero),
+        (5, 8, 4, Head::Zero),
+        (8, 20, 5, Head::Zero),
+        (10, 25, 6, Head::Zero),
+        (4, 6, 3, Head::Orders),
+        (6, 8, 3, Head::Orders),
+        (8, 10, 3, Head::Orders),
+        (4, 5, 3, Head::Narrow),
+        (6, 10, 3, Head::Narrow),
+        (5, 8, 4, Head::Narrow),
+        (5, 10, 3, Head::Random),
+        (10, 40, 5, Head::Random),
+    ] {
+        let m = model_at(&network(inputs, width, layers, head, &mut rng), &vec![0; inputs]);
+        most = most.max(m.kinks().len());
+        let (answer, decision) = decided(&m, &Effort::default());
+        match head {
+            Head::Zero | Head::Orders => assert!(answer && decision.by == Argument::Search, "{head:?}"),
+            Head::Random => assert!(!answer),
+            Head::Narrow => {}
+        }
+    }
+    assert!(most >= 150, "the largest has {most} kinks only");
+}
+
+#[test]
+fn a_narrow_cone_is_found() {
+    // positive only where x is between 0 and y / 1000000, and z between 0 and x / 1000000
+    let p = trace(3, |x| {
+        let far = 1_000_000.0;
+        min(&[relu(x[0]), relu(x[1] - far * x[0]), relu(x[2]), relu(x[0] - far * x[2])])
+    })
+    .unwrap();
+    let m = model_at(&p, &[0, 0, 0]);
+    let (answer, decision) = decided(&m, &Effort::default());
+    assert!(!answer && decision.by == Argument::Search);
+    // and closed for good
+    let p = trace(3, |x| {
+        let far = 1_000_000.0;
+        min(&[relu(x[0]), relu(x[1] - far * x[0]), relu(x[2]), relu(x[0] - far * x[2]), relu(x[2] - x[1])])
+    })
+    .unwrap();
+    let (answer, decision) = decided(&model_at(&p, &[0, 0, 0]), &Effort::default());
+    assert!(answer && decision.by == Argument::Search && decision.counts.lemmas > 0);
+}
+
+#[test]
+fn rewriting_finds_what_cancels() {
+    type Make = for<'t> fn(&[Var<'t>]) -> Var<'t>;
+    let cases: [(Make, [i64; 2]); 7] = [
+        (|x| relu(x[0]) - relu(-x[0]) + 0.0 * x[1], [1, 0]),
+        (|x| max(&[x[0], x[1]]) + min(&[x[0], x[1]]), [1, 1]),
+        (|x| relu(x[0] - x[1]) + x[1] - max(&[x[1], x[0]]) + x[0], [1, 0]),
+        (|x| relu(x[0] - x[1]) + relu(x[1]) - relu(-x[1]) - max(&[x[0], x[1]]) + 3.0 * x[1], [0, 3]),
+        (|x| relu(2.0 * x[0]) - 2.0 * relu(x[0]) + x[1], [0, 1]),
+        (|x| relu(relu(x[0]) + 2.0 * relu(x[1])) - relu(x[0]) - relu(x[1]) - relu(x[1]), [0, 0]),
+        (|x| relu(-relu(x[0]) - relu(x[1])) + x[0] - x[1], [1, -1]),
+    ];
+    for (make, gradient) in cases {
+        let (answer, decision) = decided(&model_at(&trace(2, make).unwrap(), &[0, 0]), &Effort::default());
+        assert!(answer);
+        assert_eq!(decision.by, Argument::Rewriting);
+        let Verdict::Yes(e) = decision.verdict else { unreachable!() };
+        assert_eq!(e.gradient, ints(&gradient));
+    }
+}
+
+#[test]
+fn a_smooth_point_needs_no_argument() {
+    let (answer, decision) = decided(&model_at(&trace(1, |x| relu(x[0]) * x[0]).unwrap(), &[3]), &Effort::default());
+    assert!(answer && decision.by == Argument::NoKinks);
+    let Verdict::Yes(e) = decision.verdict else { unreachable!() };
+    assert_eq!(e.gradient, [r("6")]);
+}
+
+#[test]
+fn limits_are_kept_and_told() {
+    let mut rng = Rng::new(14);
+    let m = model_at(&network(8, 16, 4, Head::Orders, &mut rng), &[0; 8]);
+    let unknown = |effort: &Effort<'_>| match differentiable(&m, 0, effort).unwrap() {
+        Decision { verdict: Verdict::Unknown { limit, best }, .. } => {
+            assert_eq!(best.len(), 1);
+            limit
+        }
+        other => panic!("{:?} by {:?}", other.verdict, other.by),
+    };
+    assert_eq!(unknown(&Effort { conflicts: Some(3), ..search() }), Limit::Conflicts(3));
+    assert_eq!(unknown(&Effort { deadline: Some(Instant::now() - Duration::from_secs(1)), ..search() }), Limit::Time);
+    let asked = Cell::new(0);
+    let stop = |_: &crease_oracles::Progress| {
+        asked.set(asked.get() + 1);
+        asked.get() < 3
+    };
+    assert_eq!(unknown(&Effort { watch: Some(&stop), ..search() }), Limit::Stopped);
+    assert_eq!(asked.get(), 3);
+}
+
+#[test]
+fn rounded_models_are_not_decided() {
+    use crease_core::{exp, log};
+    let rounded = model_at(&trace(2, |x| exp(x[0]) * relu(x[1])).unwrap(), &[1, 0]);
+    let decision = differentiable(&rounded, 0, &Effort::default()).unwrap();
+    let Verdict::Unknown { limit: Limit::Rounded, best } = &decision.verdict else { panic!("{:?}", decision.verdict) };
+    assert_eq!(best.len(), 2);
+    assert!(decision.certificate().is_none());
+    // no kink is active: rounding cannot hide one
+    let smooth = model_at(&trace(1, |x| exp(x[0])).unwrap(), &[1]);
+    assert!(matches!(differentiable(&smooth, 0, &Effort::default()).unwrap().verdict, Verdict::Yes(_)));
+    // where exp and log are rational all is exact
+    let exact =
+        model_at(&trace(2, |x| exp(x[0]) * relu(x[1]) - relu(-x[1]) * (1.0 + log(x[0] + 1.0))).unwrap(), &[0, 0]);
+    let (answer, decision) = decided(&exact, &Effort::default());
+    assert!(answer);
+    let Verdict::Yes(e) = decision.verdict else { unreachable!() };
+    assert_eq!(e.gradient, ints(&[0, 1]));
+}
+
+/// Corollaries: deciding non-differentiability, finding two Clarke subgradients and finding two lexicographic subgradients are the
+/// same question, since for piecewise-linear functions the lexicographic subdifferential is the set of neighbouring gradients.
+#[test]
+fn two_lexicographic_subgradients_exist_iff_it_is_not_differentiable() {
+    use crease_oracles::{identity, lexicographic};
+    let mut rng = Rng::new(15);
+    let (mut yes, mut no) = (0, 0);
+    for _ in 0..600 {
+        let case = case(&mut rng);
+        let m = model_at(&case.program(), &case.at);
+        let (answer, decision) = decided(&m, &Effort::default());
+        match &decision.verdict {
+            Verdict::No(sides) => {
+                no += 1;
+                for side in sides.iter() {
+                    // a basis that begins with the direction gives the very subgradient as a lexicographic one
+                    let mut basis = identity(case.inputs);
+                    let k = side.direction.iter().position(|x| !x.is_zero()).unwrap();
+                    basis.swap(0, k);
+                    basis[0] = side.direction.clone();
+                    assert_eq!(lexicographic(&m, 0, &basis).unwrap().gradient, side.gradient, "{case:?}");
+                }
+            }
+            Verdict::Yes(e) => {
+                yes += 1;
+                for _ in 0..4 {
+                    let mut basis = identity(case.inputs);
+                    basis[0] =
+                        (0..case.inputs).map(|i| rng.within(3) * 2 + i64::from(i == 0)).map(Into::into).collect();
+                    let along = lexicographic(&m, 0, &basis).unwrap();
+                    assert_eq!(dot(&along.gradient, &basis[0]), dot(&e.gradient, &basis[0]));
+                    assert_eq!(along.gradient, e.gradient, "{case:?}");
+                }
+            }
+            Verdict::Unknown { .. } => unreachable!(),
+        }
+        let _ = answer;
+    }
+    assert!(yes > 50 && no > 50, "{yes} yes, {no} no");
+}

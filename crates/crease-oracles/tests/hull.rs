@@ -1,0 +1,216 @@
+//! Convex hulls against elimination, and where vectors lie that frameworks return.
+
+mod support;
+
+use crease_core::number::Rational;
+use crease_core::{abs, exp, max, relu, trace};
+use crease_oracles::{
+    EnumerateLimits, HullPosition, Membership, OracleError, Stationarity, conservative, gradient_at_choices,
+    hull_vertices, in_hull, membership_among, neighbouring_gradients,
+};
+use support::arrangements::{braid, cross_polytope, weighted_relus};
+use support::elimination::has_direction;
+use support::{Rng, dot, ints, model_at, r};
+
+/// Whether there is a direction along which `v` is beyond all points.
+fn separable(points: &[Vec<i64>], v: &[i64]) -> bool {
+    let away = |g: &Vec<i64>| v.iter().zip(g).map(|(v, g)| i128::from(v - g)).collect();
+    has_direction(points.iter().map(|g| (away(g), true)).collect())
+}
+
+fn proved(points: &[Vec<Rational>], v: &[Rational], position: &HullPosition) -> bool {
+    match position {
+        HullPosition::Inside { weights } => {
+            assert!(weights.iter().all(|(_, w)| w.is_positive()));
+            assert!(weights.iter().map(|(_, w)| w).sum::<Rational>().is_one());
+            for k in 0..v.len() {
+                assert_eq!(weights.iter().map(|(i, w)| w * &points[*i][k]).sum::<Rational>(), v[k]);
+            }
+            true
+        }
+        HullPosition::Outside { direction } => {
+            assert!(points.iter().all(|g| dot(g, direction) < dot(v, direction)), "{points:?} {v:?} {direction:?}");
+            false
+        }
+    }
+}
+
+#[test]
+fn random_points() {
+    let mut rng = Rng::new(21);
+    let (mut inside, mut outside) = (0, 0);
+    for _ in 0..3000 {
+        let (p, n, range) = (1 + rng.below(3), 1 + rng.below(9), [1, 2, 20][rng.below(3)]);
+        let mut draw = || (0..p).map(|_| rng.within(range)).collect::<Vec<i64>>();
+        let points: Vec<Vec<i64>> = (0..n).map(|_| draw()).collect();
+        let v = draw();
+        let exact: Vec<Vec<Rational>> = points.iter().map(|g| ints(g)).collect();
+        let position = in_hull(&exact, &ints(&v)).unwrap();
+        let found = proved(&exact, &ints(&v), &position);
+        assert_eq!(found, !separable(&points, &v), "{points:?} {v:?}");
+        if found {
+            inside += 1
+        } else {
+            outside += 1
+        }
+        // a vertex is what is not in the hull of the points elsewhere
+        let vertices = hull_vertices(&exact).unwrap();
+        for (g, vertex) in points.iter().zip(vertices) {
+            let others: Vec<Vec<i64>> = points.iter().filter(|o| *o != g).cloned().collect();
+            assert_eq!(vertex, separable(&others, g), "{points:?} {g:?}");
+        }
+    }
+    assert!(inside > 500 && outside > 500, "{inside} inside, {outside} outside");
+}
+
+#[test]
+fn odd_lists() {
+    let none: [Vec<Rational>; 0] = [];
+    assert!(matches!(in_hull(&none, &ints(&[1])).unwrap(), HullPosition::Outside { .. }));
+    assert_eq!(hull_vertices(&none).unwrap(), []);
+    assert_eq!(hull_vertices(&[ints(&[]), ints(&[])]).unwrap(), [true, true]);
+    assert_eq!(hull_vertices(&[ints(&[4, 4]), ints(&[4, 4])]).unwrap(), [true, true]);
+    let ragged = [ints(&[1, 2]), ints(&[1])];
+    assert_eq!(hull_vertices(&ragged), Err(OracleError::Dimension { expected: 2, got: 1 }));
+    assert_eq!(in_hull(&ragged, &ints(&[0, 0])), Err(OracleError::Dimension { expected: 2, got: 1 }));
+    // fractions, and numbers that no float holds
+    let far = [vec![r("1e400")], vec![r("-1/3")]];
+    assert!(matches!(in_hull(&far, &[r("1e399")]).unwrap(), HullPosition::Inside { .. }));
+    assert!(matches!(in_hull(&far, &[r("-1/3")]).unwrap(), HullPosition::Inside { .. }));
+    let beyond = in_hull(&far, &[r("-0.33333333333333333333333333333334")]).unwrap();
+    assert!(!proved(&far, &[r("-0.33333333333333333333333333333334")], &beyond));
+}
+
+/// A grid in four dimensions: all but the corners are combinations.
+#[test]
+fn thousands_of_points() {
+    let side = 6i64;
+    let points: Vec<Vec<Rational>> =
+        (0..side.pow(4)).map(|k| ints(&[k % side, k / side % side, k / side.pow(2) % side, k / side.pow(3)])).collect();
+    let vertices = hull_vertices(&points).unwrap();
+    for (g, vertex) in points.iter().zip(&vertices) {
+        assert_eq!(*vertex, g.iter().all(|x| x.is_zero() || *x == Rational::from(side - 1)));
+    }
+    // and points of a paraboloid, which are all vertices
+    let mut rng = Rng::new(22);
+    let bowl: Vec<Vec<Rational>> = (0..1000)
+        .map(|_| {
+            let (x, y, z) = (rng.within(500), rng.within(500), rng.within(500));
+            ints(&[x, y, z, x * x + y * y + z * z])
+        })
+        .collect();
+    assert!(hull_vertices(&bowl).unwrap().iter().all(|v| *v));
+}
+
+/// The quick ways to know vertices agree with the slow one.
+#[test]
+fn vertices_of_clarke_subdifferentials() {
+    let mut rng = Rng::new(23);
+    for round in 0..6 {
+        let normals = if round % 2 == 0 { braid(4) } else { cross_polytope(4) };
+        let mut weight = || {
+            let w = 1 + rng.below(1000) as i64;
+            if round < 4 && rng.below(2) == 0 { -w } else { w }
+        };
+        let weights: Vec<i64> = normals.iter().map(|_| weight()).collect();
+        let p = weighted_relus(&normals, &ints(&weights));
+        let model = model_at(&p, &vec![0; normals[0].len()]);
+        let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+        let quick = found.vertices(|| true);
+        let slow: Vec<Option<bool>> = hull_vertices(&found.gradients).unwrap().into_iter().map(Some).collect();
+        assert_eq!(quick, slow);
+        let corners = slow.iter().filter(|v| **v == Some(true)).count();
+        assert_eq!(corners == slow.len(), weights.iter().all(|w| *w > 0), "{weights:?}");
+        // a list that is cut knows only what is no vertex
+        let limits = EnumerateLimits { cells: found.cells - 1, ..Default::default() };
+        let part = neighbouring_gradients(&model, 0, limits).unwrap();
+        for (n, verdict) in part.gradients.iter().zip(part.vertices(|| true)) {
+            let i = found.gradients.iter().position(|m| m.gradient == n.gradient).unwrap();
+            assert!(verdict.is_none() || verdict == slow[i]);
+        }
+        if weights.iter().any(|w| *w < 0) {
+            assert!(part.vertices(|| true).iter().all(|v| *v != Some(true)));
+            assert!(found.vertices(|| false).iter().any(Option::is_none));
+        }
+    }
+}
+
+#[test]
+fn where_answers_lie() {
+    // |x| - |y| + the identity in z: a saddle
+    let p = trace(3, |x| abs(x[0]) - abs(x[1]) + relu(x[2]) - relu(-x[2])).unwrap();
+    let model = model_at(&p, &[0, 0, 0]);
+    let c = conservative(&model, 0).unwrap();
+    let all = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+    let ask = |v: [&str; 3]| membership_among(&model, 0, &c, &all, &v.map(r)).unwrap();
+    let Membership::Vertex { direction } = ask(["1", "-1", "1"]) else { panic!() };
+    assert!(direction[0].is_positive() && direction[1].is_positive());
+    let Membership::Hull { weights } = ask(["0", "1/2", "1"]) else { panic!() };
+    let points: Vec<Vec<Rational>> = all.gradients.iter().map(|n| n.gradient.clone()).collect();
+    assert!(proved(&points, &["0", "1/2", "1"].map(r), &HullPosition::Inside { weights }));
+    for v in [["1", "1", "0"], ["1", "1", "2"], ["0", "0", "1"], ["1", "1/3", "1"], ["-1", "1", "1/3"]] {
+        let (vector, found) = (v.map(r), ask(v));
+        match found {
+            Membership::ConservativeOnly { direction, choices } => {
+                assert_ne!(v[2], "1");
+                assert_eq!(gradient_at_choices(&model, 0, &choices).unwrap(), vector);
+                assert!(!proved(&points, &vector, &HullPosition::Outside { direction }));
+            }
+            Membership::Hull { .. } => assert_eq!(v[2], "1"),
+            other => panic!("{v:?}: {other:?}"),
+        }
+    }
+    // two kinks in between: an element of the conservative gradient, but that is not looked for
+    let Membership::NotClarke { direction } = ask(["1/3", "1/5", "1/7"]) else { panic!() };
+    assert!(!proved(&points, &["1/3", "1/5", "1/7"].map(r), &HullPosition::Outside { direction }));
+    assert!(matches!(ask(["1", "2", "1"]), Membership::Outside { coordinate: 1, .. }));
+    assert!(membership_among(&model, 0, &c, &all, &[r("1")]).is_err());
+    // with less than all of them, what is not shown is not decided
+    let part = neighbouring_gradients(&model, 0, EnumerateLimits { cells: 1, ..Default::default() }).unwrap();
+    let ask = |v: [&str; 3]| membership_among(&model, 0, &c, &part, &v.map(r)).unwrap();
+    assert_eq!(ask(["0", "0", "1"]), Membership::NotDecided);
+    let one = part.gradients[0].gradient.clone();
+    assert!(matches!(membership_among(&model, 0, &c, &part, &one).unwrap(), Membership::Clarke { .. }));
+}
+
+#[test]
+fn gradients_inside_are_no_vertices() {
+    let p = weighted_relus(&braid(3), &ints(&[3, -5, 2, 7, -4, 6]));
+    let model = model_at(&p, &[0, 0, 0]);
+    let c = conservative(&model, 0).unwrap();
+    let all = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+    let vertices = hull_vertices(&all.gradients).unwrap();
+    assert!(vertices.contains(&false) && vertices.contains(&true), "{all:?}");
+    for (n, vertex) in all.gradients.iter().zip(vertices) {
+        let found = membership_among(&model, 0, &c, &all, &n.gradient).unwrap();
+        match vertex {
+            true => assert_eq!(found, Membership::Vertex { direction: n.direction.clone() }),
+            false => assert_eq!(found, Membership::Clarke { direction: n.direction.clone() }),
+        }
+    }
+}
+
+#[test]
+fn stationary_points() {
+    let ask = |slopes: [f64; 2], cells: u64| {
+        let p = trace(2, |x| abs(x[0]) + max(&[x[1], -x[1] * 2.0]) + slopes[0] * x[0] + slopes[1] * x[1]).unwrap();
+        let model = model_at(&p, &[0, 0]);
+        let limits = EnumerateLimits { cells, ..Default::default() };
+        let all = neighbouring_gradients(&model, 0, limits).unwrap();
+        (all.stationarity(), all)
+    };
+    for slopes in [[0.0, 0.0], [1.0, 0.5], [-1.0, 2.0], [0.5, -1.0]] {
+        let (Stationarity::Stationary { weights }, all) = ask(slopes, 100) else { panic!("{slopes:?}") };
+        let points: Vec<Vec<Rational>> = all.gradients.iter().map(|n| n.gradient.clone()).collect();
+        assert!(proved(&points, &ints(&[0, 0]), &HullPosition::Inside { weights }));
+    }
+    for slopes in [[1.5, 0.0], [0.0, 3.0], [0.0, -1.25], [-9.0, 9.0]] {
+        let (Stationarity::Descent { direction }, all) = ask(slopes, 100) else { panic!("{slopes:?}") };
+        assert!(all.gradients.iter().all(|n| dot(&n.gradient, &direction).is_negative()));
+        assert_eq!(ask(slopes, 3).0, Stationarity::NotDecided);
+    }
+    // rounded numbers prove nothing
+    let p = trace(1, |x| abs(x[0]) * exp(x[0] + 1.0)).unwrap();
+    let all = neighbouring_gradients(&model_at(&p, &[0]), 0, EnumerateLimits::default()).unwrap();
+    assert_eq!(all.stationarity(), Stationarity::NotDecided);
+}
