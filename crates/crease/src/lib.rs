@@ -41,6 +41,7 @@
 //! - [`local`]: what a program looks like from one point, and [`oracles`]: what its derivative is there, at kinks too.
 //! - [`cost`]: what a program costs, and Theorem 2's bound on what its derivative costs.
 //! - [`losses`] and [`networks`]: ready programs for learning.
+//! - [`reductions`]: formulas as programs, and linear ReLU networks.
 //! - [`paper`], [`tables`], [`errata`]: the paper's programs, its cost tables computed, and where it slips.
 
 pub mod easy;
@@ -49,6 +50,7 @@ mod error;
 pub mod losses;
 pub mod networks;
 pub mod paper;
+pub mod reductions;
 pub mod tables;
 
 pub use easy::{Function, grad, hessian, jacobian, jvp, value_and_grad, vjp};
