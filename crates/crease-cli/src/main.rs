@@ -15,22 +15,32 @@
 //! rows        lines of a label and what it is about
 //! local       the local model of a program at a point, its kinks, and how exact it is
 //! along       --along, --basis, --contains: vectors over the inputs
+//! listing     all neighbouring gradients, their hull, and the flags of clarke --all
+//! contains    where a vector lies that --contains gives
+//! budget      --seconds and --conflicts of a search for a verdict
+//! interrupt   Ctrl-C, which long searches notice
+//! progress    how far a long search is
 //! meaning     what the oracles say of a point, beside what differentiation returned there
 //! ```
 //!
 //! A command computes everything first and returns what is to be printed, so a fault leaves standard output empty.
-//! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage.
+//! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage. `sat` ends like a SAT solver: 10, 20, or 0.
 
 mod along;
 mod arithmetic;
+mod budget;
 mod commands;
+mod contains;
 mod exact;
 mod fault;
 mod how;
+mod interrupt;
+mod listing;
 mod local;
 mod meaning;
 mod output;
 mod places;
+mod progress;
 mod rows;
 mod source;
 mod ties;
@@ -77,6 +87,10 @@ enum Command {
     Lexicographic(commands::lexicographic::Lexicographic),
     Clarke(commands::clarke::Clarke),
     Conservative(commands::conservative::Conservative),
+    Differentiable(commands::differentiable::Differentiable),
+    Check(commands::check::Check),
+    Sat(commands::sat::Sat),
+    Reduce(commands::reduce::Reduce),
 }
 
 fn main() {
@@ -91,10 +105,22 @@ fn main() {
         Command::Lexicographic(c) => c.run(),
         Command::Clarke(c) => c.run(),
         Command::Conservative(c) => c.run(),
+        Command::Differentiable(c) => c.run(),
+        Command::Check(c) => c.run(),
+        Command::Sat(c) => return exit(c.run()),
+        Command::Reduce(c) => c.run(),
     };
-    let result = result.and_then(|text| print(&text).context("standard output cannot be written"));
-    let code = match result {
-        Ok(()) => 0,
+    exit(result.map(|text| (text, 0)))
+}
+
+/// Prints what a command returned, and ends with its exit code, or with 1 after a fault.
+fn exit(result: anyhow::Result<(String, i32)>) {
+    let printed = |(text, code): (String, i32)| {
+        print(&text).context("standard output cannot be written")?;
+        Ok(code)
+    };
+    let code = match result.and_then(printed) {
+        Ok(code) => code,
         Err(e) => {
             // a message that nobody can read is no reason for another one
             let _ = writeln!(std::io::stderr(), "error: {e:#}");

@@ -167,12 +167,6 @@ fn the_direction_of_a_clarke_subgradient_can_be_checked() {
 }
 
 #[test]
-fn all_clarke_subgradients_come_later() {
-    assert!(usage(&["clarke", "-e", "x", "--at", "x=0", "--all"]).contains("comes with a later release"));
-    assert!(!ok(&["clarke", "--help"]).contains("--all"));
-}
-
-#[test]
 fn the_conservative_gradient_of_the_identity() {
     shows(
         &ok(&["conservative", "-e", IDENTITY, "--at", "x=0"]),

@@ -1,5 +1,6 @@
-//! `crease clarke`: one Clarke subgradient, and the direction that shows it.
+//! `crease clarke`: one Clarke subgradient, and the direction that shows it; with `--all`, all neighbouring gradients.
 
+use crate::listing::Listing;
 use crate::local::Local;
 use crate::output;
 use crate::rows::{Rows, width};
@@ -11,15 +12,20 @@ use crease_core::cost::{Prices, cost};
 use crease_oracles::{ClarkeElement, clarke_element};
 use serde_json::Value;
 
-/// One Clarke subgradient at a point
+/// One Clarke subgradient at a point, or all limits of gradients
 ///
 /// Takes a random direction d and returns the gradient that the program has at x + t d for small t > 0: a limit of gradients,
 /// hence a Clarke subgradient, whatever automatic differentiation would say at x. The direction is part of the answer, so that it
 /// can be checked. The cost does not depend on the number of inputs.
+///
+/// With --all, lists all limits of gradients, and says which are vertices of the Clarke subdifferential, their convex hull. There can
+/// be exponentially many. Ctrl-C and limits end it with what was found so far.
 #[derive(Args)]
 #[command(after_help = "Examples:
   crease clarke -e 'relu(x) - relu(-x)' --at x=0
-  crease clarke -e 'norm1(v)' --at v=[0,0,1] --seed 3 --json")]
+  crease clarke -e 'norm1(v)' --at v=[0,0,1] --seed 3 --json
+  crease clarke --all -e 'max(x, y) - relu(x)' --at x=0,y=0 --contains x=1/2 --stationary
+  crease clarke --all network.crease --at x=0 --seconds 10 --json")]
 pub struct Clarke {
     #[command(flatten)]
     source: SourceArgs,
@@ -32,9 +38,12 @@ pub struct Clarke {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// List all of them
-    #[arg(long, hide = true)]
+    /// List all limits of gradients
+    #[arg(long)]
     all: bool,
+
+    #[command(flatten)]
+    listing: Listing,
 
     /// Print one JSON object
     #[arg(long)]
@@ -43,13 +52,11 @@ pub struct Clarke {
 
 impl Clarke {
     pub fn run(&self) -> Result<String> {
-        if self.all {
-            let message =
-                "--all, the list of all Clarke subgradients, comes with a later release; without it there is one";
-            clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, format!("{message}\n")).exit();
-        }
         let at = Local::load(&self.source)?;
         let (k, element) = at.scalar_output("a Clarke subgradient", self.output)?;
+        if self.all {
+            return self.listing.run(&at, k, element, self.json);
+        }
         let found = clarke_element(&at.model, element, self.seed)?;
         let report = Report { at: &at, k, found: &found, price: cost(&at.source.program).at(&Prices::unit()) };
         Ok(if self.json { output::json(&report.json()) } else { report.text() })

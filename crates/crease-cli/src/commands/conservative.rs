@@ -1,22 +1,19 @@
 //! `crease conservative`: the autodiff conservative gradient, a singleton or not, and which choices show that.
 
-use crate::along;
+use crate::contains::Contains;
 use crate::local::{self, Local};
 use crate::output;
 use crate::rows::Rows;
 use crate::source::SourceArgs;
 use anyhow::Result;
 use clap::Args;
+use crease_core::Rational;
 use crease_core::local::{Exactness, LocalModel};
-use crease_core::{Rational, Shape};
-use crease_oracles::{Conservative as Known, Membership, conservative, membership};
+use crease_oracles::{Conservative as Known, conservative, membership};
 use serde_json::Value;
 
 /// How many random directions are looked at for a vector that is asked about.
 const TRIES: u64 = 64;
-
-/// How far a vector must be outside rounded bounds for that to be told, relative to their size.
-const ROUNDING: f64 = 1e-9;
 
 /// What automatic differentiation can return at a point
 ///
@@ -50,33 +47,11 @@ impl Conservative {
         let at = Local::load(&self.source)?;
         let (k, element) = at.scalar_output("a conservative gradient", self.output)?;
         let known = conservative(&at.model, element)?;
-        let asked = match &self.contains {
-            Some(text) => {
-                let mut vector = along::vector("--contains", text, &at.source)?;
-                if !at.model.is_exact() {
-                    // numbers of the model are doubles, so these have to be
-                    vector.iter_mut().for_each(|x| *x = Rational::from_f64(x.to_f64()).unwrap_or_default());
-                }
-                let found = membership(&at.model, element, &known, &vector, TRIES)?;
-                let found = sure(found, &vector, &at.model);
-                Some((vector, found))
-            }
-            None => None,
-        };
+        let ask =
+            |text: &String| Contains::ask(text, &at, |vector| membership(&at.model, element, &known, vector, TRIES));
+        let asked = self.contains.as_ref().map(ask).transpose()?;
         let report = Report { at: &at, k, known: &known, asked };
         Ok(if self.json { output::json(&report.json()) } else { report.text() })
-    }
-}
-
-/// What is left of an answer where bounds are rounded: what is outside by less than rounding may do is not decided.
-fn sure(found: Membership, vector: &[Rational], model: &LocalModel) -> Membership {
-    match &found {
-        Membership::Outside { coordinate, bounds: (low, high) } if !model.is_exact() => {
-            let (x, low, high) = (vector[*coordinate].to_f64(), low.to_f64(), high.to_f64());
-            let outside = (low - x).max(x - high);
-            if outside <= ROUNDING * (1.0 + x.abs()) { Membership::NotDecided } else { found }
-        }
-        _ => found,
     }
 }
 
@@ -115,7 +90,7 @@ struct Report<'a> {
     at: &'a Local,
     k: usize,
     known: &'a Known,
-    asked: Option<(Vec<Rational>, Membership)>,
+    asked: Option<Contains>,
 }
 
 impl Report<'_> {
@@ -151,9 +126,8 @@ impl Report<'_> {
             let lines = at.kinks(at.model.kinks().iter().map(|kink| (kink, Vec::new())));
             rows.block("kinks", &output::columns(&lines, &[]));
         }
-        if let Some((vector, found)) = &self.asked {
-            let vector = along::shown(vector, &at.source, at.model.is_exact());
-            rows.add("contains", &format!("{vector}  {}", self.answer(found)));
+        if let Some(asked) = &self.asked {
+            rows.add("contains", &asked.text(at, &[]));
         }
         at.exactness(&mut rows);
         rows.text()
@@ -206,52 +180,6 @@ impl Report<'_> {
         [low, high]
     }
 
-    fn answer(&self, found: &Membership) -> String {
-        match found {
-            Membership::Gradient => "it is the gradient, the only element".into(),
-            Membership::Clarke { direction } => {
-                format!(
-                    "yes, a Clarke subgradient: the limit of gradients along {}",
-                    along::shown(direction, &self.at.source, self.at.model.is_exact())
-                )
-            }
-            Membership::Outside { coordinate, bounds: (low, high) } => {
-                let name = self.coordinate(*coordinate);
-                let show = |x: &Rational| {
-                    output::answer(
-                        &local::answer(Shape::scalar(), std::slice::from_ref(x), self.at.model.is_exact()),
-                        false,
-                    )
-                };
-                match (show(low), show(high)) {
-                    (low, high) if low == high => format!("no: {name} is {low} in all elements"),
-                    (low, high) => format!("no: {name} is between {low} and {high} in all elements"),
-                }
-            }
-            Membership::NotDecided => {
-                "not decided here: within the bounds, but no limit of gradients that was found".into()
-            }
-        }
-    }
-
-    /// The name of a coordinate, such as v[1, 2].
-    fn coordinate(&self, mut k: usize) -> String {
-        for i in self.at.model.inputs() {
-            if k >= i.shape.len() {
-                k -= i.shape.len();
-                continue;
-            }
-            let mut index = Vec::new();
-            for n in i.shape.dims().iter().rev() {
-                index.push((k % n).to_string());
-                k /= n;
-            }
-            index.reverse();
-            return if index.is_empty() { i.name.to_string() } else { format!("{}[{}]", i.name, index.join(", ")) };
-        }
-        "a coordinate".into()
-    }
-
     fn json(&self) -> Value {
         let Report { at, known, .. } = self;
         let verdict = if known.is_singleton() { "singleton" } else { "several" };
@@ -285,27 +213,8 @@ impl Report<'_> {
         if let Some(path) = &known.path {
             members.push(("path", path.iter().copied().collect()));
         }
-        if let Some((_, found)) = &self.asked {
-            members.push(("contains", self.json_answer(found)));
-        }
-        output::object(members)
-    }
-
-    fn json_answer(&self, found: &Membership) -> Value {
-        let word = match found {
-            Membership::Gradient => "gradient",
-            Membership::Clarke { .. } => "clarke",
-            Membership::Outside { .. } => "outside",
-            Membership::NotDecided => "undecided",
-        };
-        let mut members = vec![("verdict", word.into())];
-        match found {
-            Membership::Clarke { direction } => members.push(("direction", self.at.json(direction))),
-            Membership::Outside { coordinate, bounds: (low, high) } => {
-                members.push(("coordinate", self.coordinate(*coordinate).into()));
-                members.push(("bounds", vec![output::number(low), output::number(high)].into()));
-            }
-            _ => {}
+        if let Some(asked) = &self.asked {
+            members.push(("contains", asked.json(at)));
         }
         output::object(members)
     }

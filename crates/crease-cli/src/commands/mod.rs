@@ -1,12 +1,16 @@
 //! The commands, one file each. A command is a struct of flags with `run`, which returns what is to be printed.
 
+pub mod check;
 pub mod clarke;
 pub mod conservative;
 pub mod cost;
+pub mod differentiable;
 pub mod directional;
 pub mod draw;
 pub mod eval;
 pub mod grad;
 pub mod lexicographic;
+pub mod reduce;
+pub mod sat;
 pub mod show;
 pub mod table;

@@ -1,0 +1,366 @@
+//! `crease check`: is a certificate valid, what does it prove, and is it about this program.
+
+use crate::local::Local;
+use crate::output;
+use crate::rows::Rows;
+use crate::source::SourceArgs;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{Args, Parser};
+use crease_check::{Checked, Claim, Side, Vector};
+use crease_core::Rational;
+use crease_core::local::{Form, NormalForm};
+use serde_json::Value;
+use std::io::Read;
+
+/// The most terms of a vector that text shows where there is no program to show it by.
+const TERMS: usize = 24;
+
+/// The most sides that text shows.
+const SIDES: usize = 12;
+
+/// Check a certificate
+///
+/// Reads a certificate, follows its proof in exact arithmetic, and says what it proves: that a function has a derivative, that it has none,
+/// or that a vector is one of its Clarke subgradients. The checker shares nothing with the search that found the proof. A certificate
+/// states the local model that it is about. With a program and a point, their model is compared with it.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  crease check proof.cert
+  crease check proof.cert -e 'relu(x) - relu(-x)' --at x=0
+  crease check - network.crease --at point.json --json < proof.cert")]
+pub struct Check {
+    /// The certificate; `-` reads standard input
+    #[arg(value_name = "CERT")]
+    certificate: String,
+
+    /// A program in the language of crease, to which the certificate should belong; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    file: Option<String>,
+
+    /// An expression instead of a file; its free names are the inputs, in order of first appearance
+    #[arg(short = 'e', long, value_name = "EXPR", conflicts_with_all = ["file", "program"], allow_hyphen_values = true)]
+    expression: Option<String>,
+
+    /// The program of the file to take; else the last one
+    #[arg(long, value_name = "NAME", requires = "file")]
+    program: Option<String>,
+
+    /// The point, such as `x=0,y=1/2,v=[1,2,3]`, or a .json or .npy file; with -e it also tells shapes
+    #[arg(long, value_name = "POINT", allow_hyphen_values = true)]
+    at: Option<String>,
+
+    /// The output that the certificate is about, counted from 0, where the program has several
+    #[arg(long, value_name = "K")]
+    output: Option<usize>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The flags of a program as all commands take them: there it is required, here it is not.
+#[derive(Parser)]
+struct OfProgram {
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+impl Check {
+    pub fn run(&self) -> Result<String> {
+        let bytes = self.read()?;
+        let checked = crease_check::check(&bytes).map_err(|e| anyhow!("certificate {e}"))?;
+        let at = self.source().map(|source| Local::load(&source)).transpose()?;
+        if let Some(at) = &at {
+            let (_, element) = at.scalar_output("a certificate", self.output)?;
+            compare(&checked, &at.model.normal_form(), element, at.source.program.name())?;
+        }
+        let report = Report { checked: &checked, at: at.as_ref() };
+        Ok(if self.json { output::json(&report.json()) } else { report.text() })
+    }
+
+    fn read(&self) -> Result<Vec<u8>> {
+        let path = &self.certificate;
+        if path != "-" {
+            return std::fs::read(path).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => anyhow!("there is no file {path}"),
+                _ => anyhow!("{path} cannot be read: {e}"),
+            });
+        }
+        if self.file.as_deref() == Some("-") {
+            bail!("the certificate and the program cannot both be read from standard input");
+        }
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
+        Ok(bytes)
+    }
+
+    /// The program that the flags name, if they do.
+    fn source(&self) -> Option<SourceArgs> {
+        let flags = [("expression", &self.expression), ("program", &self.program), ("at", &self.at)];
+        let flags = flags.into_iter().filter_map(|(flag, value)| Some(format!("--{flag}={}", value.as_ref()?)));
+        let file = self.file.iter().flat_map(|f| ["--".to_string(), f.clone()]);
+        let args: Vec<String> = ["check".to_string()].into_iter().chain(flags).chain(file).collect();
+        if self.file.is_none() && self.expression.is_none() {
+            if self.at.is_some() || self.output.is_some() {
+                let message = "--at and --output belong to a program: give FILE or -e EXPR, too\n";
+                clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, message).exit();
+            }
+            return None;
+        }
+        Some(OfProgram::try_parse_from(args).unwrap_or_else(|e| e.exit()).source)
+    }
+}
+
+/// Sees that the certificate's model is that of the program.
+fn compare(checked: &Checked, normal: &NormalForm, element: usize, name: &str) -> Result<()> {
+    let (whole, needed) = (model(normal, element, false), model(normal, element, true));
+    // a certificate may state all kinks, or only those that its output depends on
+    if checked.model == whole || checked.model == needed {
+        return Ok(());
+    }
+    let (mut stated, mut own) = (checked.model.lines(), needed.lines());
+    let differ = std::iter::repeat_with(|| (stated.next(), own.next())).find(|(a, b)| a != b);
+    let (stated, own) = differ.unwrap_or_default();
+    let shown = |line: Option<&str>| match line {
+        Some(line) if line.chars().count() > 100 => format!("`{}...`", line.chars().take(100).collect::<String>()),
+        line => format!("`{}`", line.unwrap_or("nothing")),
+    };
+    bail!(
+        "the certificate is valid, but of another model than that of `{name}` at this point: it has {} where the program has {}",
+        shown(stated),
+        shown(own)
+    )
+}
+
+/// The model of one output as certificates state it, with all kinks or with those that the output depends on.
+fn model(normal: &NormalForm, element: usize, needed: bool) -> String {
+    let nothing = Form::default();
+    let output = normal.outputs.get(element).unwrap_or(&nothing);
+    let mut used = vec![!needed; normal.kinks.len()];
+    output.kinks.iter().for_each(|t| used[t.0] = true);
+    for k in (0..used.len()).rev().filter(|_| needed) {
+        if used[k] {
+            normal.kinks[k].forms.iter().flat_map(|f| &f.kinks).for_each(|t| used[t.0] = true);
+        }
+    }
+    let mut number = vec![0; used.len()];
+    let mut count = 0;
+    for (n, _) in number.iter_mut().zip(&used).filter(|(_, used)| **used) {
+        *n = count;
+        count += 1;
+    }
+    let form = |f: &Form| {
+        let directions = f.directions.iter().map(|(i, c)| format!("{}*d{i}", c.fraction()));
+        let kinks = f.kinks.iter().map(|(k, c)| format!("{}*k{}", c.fraction(), number[*k]));
+        let terms: Vec<String> = directions.chain(kinks).collect();
+        if terms.is_empty() { "0".to_string() } else { terms.join(" ") }
+    };
+    let mut out = format!("dimension {}\nkinks {count}\n", normal.dimension);
+    for (kink, _) in normal.kinks.iter().zip(&used).filter(|(_, used)| **used) {
+        let forms: Vec<String> = kink.forms.iter().map(&form).collect();
+        out.push_str(&format!("max {}\n", forms.join(" ; ")));
+    }
+    out.push_str(&format!("output {}\n", form(output)));
+    out
+}
+
+struct Report<'a> {
+    checked: &'a Checked,
+    at: Option<&'a Local>,
+}
+
+impl Report<'_> {
+    fn text(&self) -> String {
+        let mut rows = Rows::default();
+        match &self.checked.claim {
+            Claim::Differentiable { gradient } => {
+                rows.add("proved", "differentiable");
+                self.vector(&mut rows, "gradient", gradient);
+            }
+            Claim::NotDifferentiable { sides } => {
+                rows.add("proved", "not differentiable: it has two gradients nearby");
+                sides.iter().for_each(|side| self.side(&mut rows, side));
+            }
+            Claim::Member { vector, sides } => {
+                rows.add("proved", "a Clarke subgradient: a mean of gradients nearby");
+                self.vector(&mut rows, "vector", vector);
+                for (weight, side) in sides.iter().take(SIDES) {
+                    rows.add("weight", &output::exact(weight));
+                    self.side(&mut rows, side);
+                }
+                if sides.len() > SIDES {
+                    rows.add("…", &format!("and {} more", output::count(sides.len() - SIDES)));
+                }
+            }
+        }
+        rows.add("model", &self.model());
+        if let Claim::Differentiable { .. } = self.checked.claim {
+            let s = &self.checked.statistics;
+            let counts = [
+                (s.relus, "relu", "relus"),
+                (s.atoms, "atom", "atoms"),
+                (s.clauses, "clause", "clauses"),
+                (s.lemmas, "lemma", "lemmas"),
+                (s.learned, "learned clause", "learned clauses"),
+            ];
+            rows.add("proof", &counts.map(|(n, one, many)| counted(n, one, many)).join(", "));
+        }
+        if let Some(at) = self.at {
+            at.exactness(&mut rows);
+        }
+        rows.text()
+    }
+
+    fn model(&self) -> String {
+        let Checked { dimension, kinks, .. } = self.checked;
+        let size = format!("{}, {}", counted(*dimension, "dimension", "dimensions"), counted(*kinks, "kink", "kinks"));
+        match self.at {
+            Some(at) => format!("{size}; the local model of `{}` at this point", at.source.program.name()),
+            None => format!("{size}, as the certificate states it; with a program and --at they are compared"),
+        }
+    }
+
+    fn side(&self, rows: &mut Rows, side: &Side) {
+        self.vector(rows, "gradient", &side.gradient);
+        self.vector(rows, "  around", &side.direction);
+    }
+
+    fn vector(&self, rows: &mut Rows, label: &str, vector: &Vector) {
+        match self.at {
+            Some(at) => {
+                let parts = crate::local::by_input(&at.model, &self.dense(vector), true);
+                let shown =
+                    at.names().into_iter().zip(&parts).map(|(n, a)| format!("{n}={}", output::answer(a, false)));
+                rows.add(label, &shown.collect::<Vec<_>>().join("  "));
+            }
+            None => {
+                let mut terms: Vec<String> =
+                    vector.entries().take(TERMS).map(|(i, c)| format!("d{i}={}", output::exact(c))).collect();
+                let more = vector.entries().count() - terms.len();
+                if more > 0 {
+                    terms.push(format!("… and {} more", output::count(more)));
+                }
+                rows.add(label, &if terms.is_empty() { "0".into() } else { terms.join("  ") });
+            }
+        }
+    }
+
+    /// All coordinates. Only where there is a program, so that it has as many inputs.
+    fn dense(&self, vector: &Vector) -> Vec<Rational> {
+        let mut out = vec![Rational::ZERO; self.checked.dimension];
+        vector.entries().for_each(|(i, c)| out[i] = c.clone());
+        out
+    }
+
+    fn json(&self) -> Value {
+        let s = &self.checked.statistics;
+        let counts = [
+            ("relus", s.relus),
+            ("atoms", s.atoms),
+            ("clauses", s.clauses),
+            ("lemmas", s.lemmas),
+            ("learned", s.learned),
+        ];
+        let claim = match &self.checked.claim {
+            Claim::Differentiable { .. } => "differentiable",
+            Claim::NotDifferentiable { .. } => "not-differentiable",
+            Claim::Member { .. } => "member",
+        };
+        let mut members: Vec<(&str, Value)> = vec![("valid", true.into()), ("claim", claim.into())];
+        members.extend(self.proved(&|v| self.json_vector(v), &output::number));
+        members.push(("dimension", self.checked.dimension.into()));
+        members.push(("kinks", self.checked.kinks.into()));
+        members.push(("compared", self.at.is_some().into()));
+        members.push(("statistics", output::object(counts.map(|(k, n)| (k, n.into())))));
+        if let Some(at) = self.at {
+            members.extend(at.json_exactness());
+        }
+        let exact = self.proved(&|v| self.json_exact(v), &|x| x.fraction().into());
+        members.push(("exact", output::object(exact)));
+        output::object(members)
+    }
+
+    /// The vectors and weights of the claim.
+    fn proved(
+        &self,
+        vector: &dyn Fn(&Vector) -> Value,
+        number: &dyn Fn(&Rational) -> Value,
+    ) -> Vec<(&'static str, Value)> {
+        let side = |s: &Side| vec![("gradient", vector(&s.gradient)), ("direction", vector(&s.direction))];
+        match &self.checked.claim {
+            Claim::Differentiable { gradient } => vec![("gradient", vector(gradient))],
+            Claim::NotDifferentiable { sides } => {
+                vec![("sides", sides.iter().map(|s| output::object(side(s))).collect())]
+            }
+            Claim::Member { vector: v, sides } => {
+                let weighted =
+                    |(w, s): &(Rational, Side)| output::object([("weight", number(w))].into_iter().chain(side(s)));
+                vec![("vector", vector(v)), ("sides", sides.iter().map(weighted).collect())]
+            }
+        }
+    }
+
+    fn json_vector(&self, vector: &Vector) -> Value {
+        match self.at {
+            Some(at) => at.json(&self.dense(vector)),
+            None => output::object(vector.entries().map(|(i, c)| (format!("d{i}"), output::number(c)))),
+        }
+    }
+
+    fn json_exact(&self, vector: &Vector) -> Value {
+        match self.at {
+            Some(at) => {
+                let parts = crate::local::by_input(&at.model, &self.dense(vector), true);
+                let shown = parts.iter().map(|a| output::fractions(a).unwrap_or(Value::Null));
+                output::object(at.names().into_iter().zip(shown))
+            }
+            None => output::object(vector.entries().map(|(i, c)| (format!("d{i}"), c.fraction().into()))),
+        }
+    }
+}
+
+fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", output::count(n), if n == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crease_core::local::localize;
+    use crease_core::{Shape, Tensor, relu, trace_shapes};
+
+    /// relu(y) - x and relu(x) + relu(-y), at 0.
+    fn two_outputs() -> NormalForm {
+        let zero = Tensor::scalar(Rational::ZERO);
+        let program =
+            trace_shapes(&[Shape::scalar(), Shape::scalar()], |x| vec![relu(x[1]) - x[0], relu(x[0]) + relu(-x[1])])
+                .unwrap();
+        localize(&program, &[zero.clone(), zero]).unwrap().normal_form()
+    }
+
+    fn checked(model: &str) -> Checked {
+        let text = format!(
+            "crease-certificate 1\nclaim member\n{model}vector 0\nside 1\ndirection -1*d0 1*d1\ngradient 0\nend\n"
+        );
+        crease_check::check(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_certificate_may_leave_out_the_kinks_of_other_outputs() {
+        let normal = two_outputs();
+        let (whole, needed) = (model(&normal, 1, false), model(&normal, 1, true));
+        assert!(whole.contains("kinks 3\n") && needed.contains("kinks 2\n"), "{whole}{needed}");
+        for stated in [&whole, &needed] {
+            compare(&checked(stated), &normal, 1, "f").unwrap();
+            assert!(compare(&checked(stated), &normal, 0, "f").is_err());
+        }
+    }
+
+    #[test]
+    fn another_model_is_told_by_its_first_line() {
+        let normal = two_outputs();
+        let other = model(&normal, 1, true).replace("dimension 2", "dimension 3");
+        let message = compare(&checked(&other), &normal, 1, "f").unwrap_err().to_string();
+        assert!(message.ends_with("it has `dimension 3` where the program has `dimension 2`"), "{message}");
+    }
+}
