@@ -1,8 +1,9 @@
-//! What the oracles say of a point, beside what differentiation returned there: the lines `clarke` and `conservative` of
+//! What the oracles say of a point, beside what differentiation returned there: the lines `clarke`, `differentiable` and `conservative` of
 //! `grad`, and the kink report.
 
 use crate::arithmetic::{Answer, Computed};
 use crate::commands::conservative::sentence;
+use crate::commands::differentiable::{elements, word};
 use crate::local;
 use crate::output;
 use crate::places::Places;
@@ -11,14 +12,22 @@ use crease_core::cost::tally;
 use crease_core::differentiate::Selection;
 use crease_core::local::{Exactness, LocalError, LocalModel, localize};
 use crease_core::{Program, Rational, Tensor};
-use crease_oracles::{ClarkeElement, Conservative, KinkReport, Limits, clarke_element, conservative};
+use crease_oracles::{
+    ClarkeElement, Conservative, Decision, Effort, KinkReport, Limit, Limits, Verdict, clarke_element, conservative,
+    differentiable,
+};
 use serde_json::Value;
+use std::time::{Duration, Instant};
 
 /// Programs with more operations than this are not localized beside differentiation.
 const OPERATIONS: u128 = 200_000;
 
 /// Where the random directions of the Clarke subgradient begin.
 const SEED: u64 = 1;
+
+/// How many conflicts, and how long, a search for the verdict may take here; `crease differentiable` takes all it needs.
+const CONFLICTS: u64 = 2_000;
+const TIME: Duration = Duration::from_secs(2);
 
 /// How far two gradients that were computed in floats may be apart, relative to their size.
 const ROUNDING: f64 = 1e-9;
@@ -38,6 +47,7 @@ pub enum Meaning {
 pub struct Known {
     model: LocalModel,
     clarke: ClarkeElement,
+    decision: Decision,
     conservative: Conservative,
     report: Option<KinkReport>,
 }
@@ -58,8 +68,16 @@ impl Meaning {
         };
         let asked = || -> Result<Known, crease_oracles::OracleError> {
             let (clarke, conservative) = (clarke_element(&model, 0, SEED)?, conservative(&model, 0)?);
+            let effort = Effort {
+                conflicts: Some(CONFLICTS),
+                deadline: Instant::now().checked_add(TIME),
+                seed: SEED,
+                proof: false,
+                ..Effort::default()
+            };
+            let decision = differentiable(&model, 0, &effort)?;
             let report = selection.map(|s| KinkReport::new(&model, 0, s, Limits::default())).transpose()?;
-            Ok(Known { model: model.clone(), clarke, conservative, report })
+            Ok(Known { model: model.clone(), clarke, decision, conservative, report })
         };
         match asked() {
             Ok(known) => Meaning::Known(Box::new(known)),
@@ -73,6 +91,14 @@ impl Meaning {
             Meaning::Known(k) if k.singleton() && (done.float_because.is_none() || done.certain) => {
                 Some(k.is_element(gradient))
             }
+            _ => None,
+        }
+    }
+
+    /// If it is certain what the gradient is, whether a result is that.
+    pub fn is_gradient(&self, gradient: &[Answer]) -> Option<bool> {
+        match self {
+            Meaning::Known(k) => k.decision_gradient().map(|g| k.is(g, gradient)),
             _ => None,
         }
     }
@@ -116,7 +142,7 @@ impl Meaning {
             Meaning::NotAsked => Vec::new(),
             Meaning::Unknown(why) | Meaning::Jump(why) => {
                 let reason = || output::object([("unknown", why.as_str().into())]);
-                vec![("clarke", reason()), ("conservative", reason())]
+                vec![("clarke", reason()), ("differentiable", reason()), ("conservative", reason())]
             }
             Meaning::Known(k) => k.json(names, p, places),
         }
@@ -153,8 +179,20 @@ impl Known {
     }
 
     fn is_element(&self, gradient: &[Answer]) -> bool {
-        let element = &self.conservative.elements[0].gradient;
-        let mut rest = element.iter();
+        self.is(&self.conservative.elements[0].gradient, gradient)
+    }
+
+    /// The gradient, if it is certain that there is one.
+    fn decision_gradient(&self) -> Option<&[Rational]> {
+        match &self.decision.verdict {
+            Verdict::Yes(e) => Some(&e.gradient),
+            _ => None,
+        }
+    }
+
+    /// Whether a result is this vector.
+    fn is(&self, vector: &[Rational], gradient: &[Answer]) -> bool {
+        let mut rest = vector.iter();
         gradient.iter().all(|a| match &a.exact {
             Some(t) if self.model.is_exact() => t.data().iter().all(|x| rest.next() == Some(x)),
             _ => a.near.data().iter().all(|x| {
@@ -169,7 +207,8 @@ impl Known {
     }
 
     fn lines(&self, rows: &mut Rows, names: &[&str], width: usize) {
-        let mut remark = if self.singleton() { "the gradient" } else { "a Clarke subgradient" }.to_string();
+        let known = self.singleton() || self.decision_gradient().is_some();
+        let mut remark = if known { "the gradient" } else { "a Clarke subgradient" }.to_string();
         if let Exactness::Approximate { undecided } = self.model.exactness() {
             remark.push_str(match undecided.len() {
                 0 => ", in f64",
@@ -178,6 +217,7 @@ impl Known {
             });
         }
         rows.vector("clarke", names, &self.by_input(&self.clarke.gradient), &remark, width);
+        rows.add("differentiable", &format!("{:<width$}  {}", word(&self.decision.verdict), self.verdict()));
         let (verdict, _) = sentence(&self.model, &self.conservative);
         rows.add("conservative", &verdict);
         let elements: Vec<Vec<Answer>> =
@@ -196,6 +236,28 @@ impl Known {
                     rows.add("", &b);
                 }
             }
+        }
+    }
+
+    /// Whether it is differentiable, in words.
+    fn verdict(&self) -> String {
+        let shown = |v: &[Rational]| match &self.by_input(v)[..] {
+            [one] if one.near.shape().is_scalar() => Some(output::answer(one, false)),
+            _ => None,
+        };
+        match &self.decision.verdict {
+            Verdict::Yes(e) => match shown(&e.gradient) {
+                Some(x) => format!("the gradient is {x}"),
+                None => format!("the gradient is the one above: {}", self.decision.by),
+            },
+            Verdict::No(sides) => match (shown(&sides[0].gradient), shown(&sides[1].gradient)) {
+                (Some(a), Some(b)) => format!("{a} and {b} are both Clarke subgradients"),
+                _ => "Clarke subgradients differ; crease differentiable shows two".into(),
+            },
+            Verdict::Unknown { limit: limit @ (Limit::Conflicts(_) | Limit::Time), .. } => {
+                format!("{limit}; crease differentiable takes longer")
+            }
+            Verdict::Unknown { limit, .. } => limit.to_string(),
         }
     }
 
@@ -260,16 +322,30 @@ impl Known {
         if let Some(gradient) = exact(&self.clarke.gradient) {
             clarke.push(("exact", output::object([("gradient", gradient)])));
         }
-        let elements = &self.conservative.elements;
+        let several = &self.conservative.elements;
         let mut set = vec![
             ("verdict", if self.conservative.is_singleton() { "singleton" } else { "several" }.into()),
-            ("elements", elements.iter().map(|e| near(&e.gradient)).collect()),
+            ("elements", several.iter().map(|e| near(&e.gradient)).collect()),
             ("proved", self.conservative.proved.into()),
         ];
-        if let Some(list) = elements.iter().map(|e| exact(&e.gradient)).collect::<Option<Value>>() {
+        if let Some(list) = several.iter().map(|e| exact(&e.gradient)).collect::<Option<Value>>() {
             set.push(("exact", output::object([("elements", list)])));
         }
-        let mut out = vec![("clarke", output::object(clarke)), ("conservative", output::object(set))];
+        let mut decided: Vec<(&str, Value)> = vec![("verdict", word(&self.decision.verdict).into())];
+        match &self.decision.verdict {
+            Verdict::Unknown { limit, .. } => decided.push(("limit", limit.to_string().into())),
+            _ => {
+                let side = |e: &ClarkeElement| {
+                    output::object([("gradient", near(&e.gradient)), ("direction", near(&e.direction))])
+                };
+                decided.push(("gradients", elements(&self.decision.verdict).into_iter().map(side).collect()));
+            }
+        }
+        let mut out = vec![
+            ("clarke", output::object(clarke)),
+            ("differentiable", output::object(decided)),
+            ("conservative", output::object(set)),
+        ];
         if let Some(report) = &self.report {
             out.push(("report", self.json_report(report, p, places)));
         }

@@ -47,13 +47,14 @@ fn grad_of_the_identity_at_its_kink() {
     shows(
         &ok(&["grad", "-e", IDENTITY, "--at", "x=0"]),
         "
-value         0
-backprop      0     an element of the conservative gradient (relu'(0) = 0)
-clarke        1     a Clarke subgradient
-conservative  not a singleton: 0 and 2 both belong to it
-kinks         2     relu  1:1   relu(x)
-                    relu  1:11  relu(-x)
-cost          P 4 · backprop 5 counted, 14 by Theorem 2 (3.5 x, bound 5 x)
+value           0
+backprop        0     an element of the conservative gradient (relu'(0) = 0)
+clarke          1     the gradient
+differentiable  yes   the gradient is 1
+conservative    not a singleton: 0 and 2 both belong to it
+kinks           2     relu  1:1   relu(x)
+                      relu  1:11  relu(-x)
+cost            P 4 · backprop 5 counted, 14 by Theorem 2 (3.5 x, bound 5 x)
 ",
     );
     shows(
@@ -96,19 +97,20 @@ fn grad_of_several_inputs_is_aligned_and_large_ones_are_cut() {
     shows(
         &ok(&["grad", "-e", "x * y + sum(relu(v))", "--at", "x=2,y=1/3,v=[1,0,0]", "--select", "relu=1/2"]),
         "
-value         5/3
-backprop      an element of the conservative gradient (relu'(0) = 0.5)
-  x           1/3
-  y           2
-  v           [1, 0.5, 0.5]
-clarke        a Clarke subgradient
-  x           1/3
-  y           2
-  v           [1, 0, 1]
-conservative  not a singleton: a and b both belong to it
-  v           a [1, 0, 0]  b [1, 1, 0]
-kinks         2  relu  1:13  relu(v)  2 elements
-cost          P 7 · backprop 7 counted, 29 by Theorem 2 (4.14 x, bound 5 x)
+value           5/3
+backprop        an element of the conservative gradient (relu'(0) = 0.5)
+  x             1/3
+  y             2
+  v             [1, 0.5, 0.5]
+clarke          a Clarke subgradient
+  x             1/3
+  y             2
+  v             [1, 0, 1]
+differentiable  no  Clarke subgradients differ; crease differentiable shows two
+conservative    not a singleton: a and b both belong to it
+  v             a [1, 0, 0]  b [1, 1, 0]
+kinks           2  relu  1:13  relu(v)  2 elements
+cost            P 7 · backprop 7 counted, 29 by Theorem 2 (4.14 x, bound 5 x)
 ",
     );
     let point = format!("v=[{}]", vec!["3"; 100].join(","));
@@ -128,7 +130,7 @@ fn grad_says_when_floats_decided() {
     let unsure = ["grad", "-e", "relu(sin(x)^2 + cos(x)^2 - 1)", "--at", "x=1"];
     let text = ok(&unsure);
     assert!(text.contains("in f64; ties were decided on rounded values\n"), "{text}");
-    assert!(text.contains("\narithmetic    f64 (sin has no exact value here)\n"), "{text}");
+    assert!(text.contains("\narithmetic      f64 (sin has no exact value here)\n"), "{text}");
     assert_eq!(run_json(&[&unsure[..], &["--json"]].concat())["kind"], json!("conservative"));
     let asked = ok(&["grad", "-e", "relu(x)", "--at", "x=1", "--float"]);
     assert!(asked.contains("the gradient, in f64\narithmetic  f64 (as asked for with --float)\n"), "{asked}");

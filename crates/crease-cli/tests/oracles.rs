@@ -265,12 +265,13 @@ fn a_tie_that_cannot_matter_leaves_the_gradient() {
     shows(
         told,
         "
-value         0
-backprop      1     the gradient: the conservative gradient is this one element
-clarke        1     the gradient
-conservative  a singleton: no kink matters here
-kinks         2     relu  1:1   relu(x)
-                    max   1:13  max(x, x)
+value           0
+backprop        1     the gradient: the conservative gradient is this one element
+clarke          1     the gradient
+differentiable  yes   the gradient is 1
+conservative    a singleton: no kink matters here
+kinks           2     relu  1:1   relu(x)
+                      max   1:13  max(x, x)
 ",
     );
     let g = run_json(&["grad", "-e", "relu(x)^2 + max(x, x)", "--at", "x=0", "--json"]);
@@ -287,8 +288,8 @@ fn grad_where_there_is_no_local_model() {
     assert!(jump.contains("clarke      none: not continuous here, the branches"), "{jump}");
     // the branch that holds at 0 alone has slope 2, the function has slope 1
     let wrong = ok(&["grad", "-e", "select { x => x, else => 2 * x }", "--at", "x=0"]);
-    assert!(wrong.contains("backprop      2     no element of the conservative gradient"), "{wrong}");
-    assert!(wrong.contains("clarke        1     the gradient\n"), "{wrong}");
+    assert!(wrong.contains("backprop        2     no element of the conservative gradient"), "{wrong}");
+    assert!(wrong.contains("clarke          1     the gradient\n"), "{wrong}");
     let many = format!("sum(relu(v * {})) - sum(relu(v))", "2 * ".repeat(3) + "1");
     let point = file("many", "point.json", format!("{{\"v\": [{}]}}", vec!["0"; 60_000].join(",")));
     let text = ok(&["grad", "-e", &many, "--at", &point]);
@@ -300,25 +301,26 @@ fn the_kink_report() {
     shows(
         &ok(&["grad", "-e", "relu(x) + abs(y - 1) + max(x, z, 2 * z)", "--at", "x=0,y=3,z=0", "--report"]),
         "
-value         2
-backprop      an element of the conservative gradient (relu'(0) = 0; max: the first of equals)
-  x           1
-  y           1
-  z           0
-clarke        a Clarke subgradient
-  x           0
-  y           1
-  z           2
-conservative  not a singleton: a and b both belong to it
-  x           a 0  b 2
-  z           a 1  b 0
-kinks         2  relu  1:1   relu(x)
-                 max   1:24  max(x, z, 2 * z)
-active        relu  1:1   relu(x)           picked left      another choice changes it by up to 1
-              max   1:24  max(x, z, 2 * z)  picked 1st of 3  another choice changes it by up to 2
-width         2, which no selection exceeds in any coordinate
-decided       abs  1:11  abs(y - 1)  2 from switching
-cost          P 9 · backprop 12 counted, 31 by Theorem 2 (3.44 x, bound 5 x)
+value           2
+backprop        an element of the conservative gradient (relu'(0) = 0; max: the first of equals)
+  x             1
+  y             1
+  z             0
+clarke          a Clarke subgradient
+  x             0
+  y             1
+  z             2
+differentiable  no  Clarke subgradients differ; crease differentiable shows two
+conservative    not a singleton: a and b both belong to it
+  x             a 0  b 2
+  z             a 1  b 0
+kinks           2  relu  1:1   relu(x)
+                   max   1:24  max(x, z, 2 * z)
+active          relu  1:1   relu(x)           picked left      another choice changes it by up to 1
+                max   1:24  max(x, z, 2 * z)  picked 1st of 3  another choice changes it by up to 2
+width           2, which no selection exceeds in any coordinate
+decided         abs  1:11  abs(y - 1)  2 from switching
+cost            P 9 · backprop 12 counted, 31 by Theorem 2 (3.44 x, bound 5 x)
 ",
     );
     let g =

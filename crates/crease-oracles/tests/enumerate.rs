@@ -17,7 +17,7 @@ use support::arrangements::{
 };
 use support::d0::{Case, case, small};
 use support::elimination::has_direction;
-use support::{Rng, ints, model_at, r};
+use support::{Rng, ints, model_at};
 
 /// All of them, after a check of each: the direction shows the gradient, none is there twice, and cells add up.
 fn all(model: &LocalModel) -> Neighbours {
@@ -218,14 +218,10 @@ fn the_largest_of_linear_forms_has_the_vertices_of_their_hull() {
     for _ in 0..200 {
         let (p, m) = (1 + rng.below(3), 2 + rng.below(7));
         let forms: Vec<Vec<i64>> = (0..m).map(|_| (0..p).map(|_| rng.within(3)).collect()).collect();
-        let form = |x: &[Var<'_>], f: &[i64]| -> Vec<(f64, usize)> {
-            assert_eq!(x.len(), f.len());
-            f.iter().enumerate().map(|(i, &c)| (c as f64, i)).collect()
-        };
         let program = trace(p, |x| {
             let members: Vec<Var<'_>> = forms
                 .iter()
-                .map(|f| form(x, f).into_iter().map(|(c, i)| x[i] * c).reduce(|a, b| a + b).unwrap())
+                .map(|f| f.iter().zip(x).map(|(&c, &x)| x * c as f64).reduce(|a, b| a + b).unwrap())
                 .collect();
             max(&members)
         })
@@ -444,5 +440,4 @@ fn rounded_models_are_never_complete() {
     let p = trace(2, |x| relu(x[0] - x[1]) * exp(x[0]) + abs(x[1]) * x[0] * 0.5).unwrap();
     let found = all(&model_at(&p, &[0, 0]));
     assert_eq!(sorted(&found), [ints(&[0, 0]), ints(&[1, -1])]);
-    assert_eq!(r("1/2"), Rational::new(1, 2).unwrap());
 }

@@ -102,8 +102,10 @@ impl Grad {
             smooth,
             meaning,
             only: None,
+            right: None,
         };
         report.only = report.meaning.only_element(&done, report.derivatives(0));
+        report.right = report.meaning.is_gradient(report.derivatives(0));
         Ok(if self.json { output::json(&report.json()) } else { report.text() })
     }
 }
@@ -149,12 +151,14 @@ struct Report<'a> {
     meaning: Meaning,
     /// If the conservative gradient has one element, whether the result is that.
     only: Option<bool>,
+    /// If the program is certainly differentiable, whether the result is the gradient.
+    right: Option<bool>,
 }
 
 impl Report<'_> {
     /// Whether the result is the derivative itself, and not only something that a convention picked.
     fn is_derivative(&self) -> bool {
-        self.smooth || self.only == Some(true)
+        self.smooth || self.only == Some(true) || self.right == Some(true)
     }
 
     fn values(&self) -> &[Answer] {
@@ -171,7 +175,10 @@ impl Report<'_> {
     fn remark(&self) -> String {
         let what = match (self.jacobian, self.is_derivative()) {
             (false, true) if self.smooth => "the gradient",
-            (false, true) => return "the gradient: the conservative gradient is this one element".into(),
+            (false, true) if self.only == Some(true) => {
+                return "the gradient: the conservative gradient is this one element".into();
+            }
+            (false, true) => "the gradient, as it happens",
             (false, false) if self.meaning.jumps() => "no derivative: the program jumps here",
             (false, false) if self.only == Some(false) => "no element of the conservative gradient",
             (false, false) => "an element of the conservative gradient",

@@ -100,10 +100,10 @@ pub enum Limit {
     #[error("the model has too many terms to be searched")]
     TooLarge,
     /// Coefficients of the model are rounded.
-    #[error("coefficients of the local model are rounded, since the program has operations without exact values here")]
+    #[error("coefficients are rounded, since not all operations have exact values here")]
     Rounded,
     /// Ties that could be neither proved nor refuted.
-    #[error("{0} ties could be neither proved nor refuted")]
+    #[error("{} could be neither proved nor refuted", if *.0 == 1 { "1 tie".into() } else { format!("{} ties", .0) })]
     Ties(usize),
 }
 
@@ -254,9 +254,8 @@ pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<
             let second = near(model, output_number, &direction, &first, effort.seed)?;
             decide(Verdict::No(Box::new([first, second])), Argument::Search, counts, written(None))
         }
-        Outcome::None(signs, record) => {
-            let refutation = Some((signs, record));
-            let proof = effort.proof.then_some(Proof { relus, gradient, refutation });
+        Outcome::None(refutation) => {
+            let proof = effort.proof.then_some(Proof { relus, gradient, refutation: Some(refutation) });
             let written = if proof.is_some() { written(proof) } else { None };
             decide(Verdict::Yes(first), Argument::Search, counts, written)
         }

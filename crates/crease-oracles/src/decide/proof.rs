@@ -96,7 +96,7 @@ impl Record {
 pub(crate) struct Proof {
     pub relus: Relus,
     pub gradient: Form,
-    pub refutation: Option<(Signs, Record)>,
+    pub refutation: Option<Box<(Signs, Record)>>,
 }
 
 impl Proof {
@@ -120,7 +120,7 @@ impl Proof {
             }
             out.push('\n');
         }
-        if let Some((signs, record)) = &self.refutation {
+        if let Some((signs, record)) = self.refutation.as_deref() {
             for atom in &signs.atoms {
                 match atom {
                     Meaning::Positive(f) => writeln!(out, "atom > {}", f.show(p))?,

@@ -16,7 +16,7 @@ pub(crate) enum Outcome {
     /// Such a direction.
     Found(Vec<Rational>),
     /// There is none; the record says why, if it was asked for.
-    None(Signs, Record),
+    None(Box<(Signs, Record)>),
     Limit(Limit),
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn search(relus: &Relus, h: &Form, effort: &Effort<'_>, counts: &mut 
     drop(solver);
     match found.into_inner() {
         Some(direction) => Outcome::Found(direction),
-        None if result == lbool::FALSE && limit.is_none() => Outcome::None(signs, record.into_inner()),
+        None if result == lbool::FALSE && limit.is_none() => Outcome::None(Box::new((signs, record.into_inner()))),
         None => Outcome::Limit(limit.unwrap_or(Limit::Stopped)),
     }
 }
@@ -95,8 +95,8 @@ impl Callbacks for Watch<'_> {
         let conflicts = self.counts.borrow().conflicts;
         let mut limit = self.effort.conflicts.filter(|&most| conflicts >= most).map(Limit::Conflicts);
         // clocks and callers are asked now and then
-        let calls = self.calls.get().wrapping_add(1);
-        self.calls.set(calls);
+        let calls = self.calls.get();
+        self.calls.set(calls.wrapping_add(1));
         if limit.is_none() && calls.is_multiple_of(64) {
             limit = self.effort.exhausted(&Progress { conflicts });
         }
