@@ -83,7 +83,7 @@
 //! # Limits
 //!
 //! Texts are not trusted, and short ones can describe long numbers and much work. A number has at most 2^18 bits, in the text and in every form that is
-//! computed; the numbers of one such form take at most 2^20 words of 64 bits and 4 for each byte of the text; all of the
+//! computed; the numbers of one such form, and of all that kinks became, take at most 2^20 words of 64 bits and 4 for each byte of the text; all of the
 //! checking takes at most 2^28 steps and 2^14 for each byte, where a step is a clause looked at, and a term with short numbers
 //! is 8. Everything else that is kept is proportional to the text. What would go beyond is refused like any fault.
 

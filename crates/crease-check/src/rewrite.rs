@@ -5,7 +5,7 @@
 
 use crate::form::{Form, Scope, Sum, Var};
 use crate::lines::{Fault, Lines, Words, natural};
-use crate::meter::Meter;
+use crate::meter::{Meter, words};
 use crate::model::Model;
 use crease_core::number::Rational;
 
@@ -25,6 +25,7 @@ pub fn relus(lines: &mut Lines<'_>, model: &Model) -> Result<Vec<Form>, Fault> {
 /// Reads the lines `kink`, and returns what each kink is: a form in the direction, in relus and in earlier kinks.
 pub fn kinks(lines: &mut Lines<'_>, model: &Model, relus: &[Form], meter: &mut Meter) -> Result<Vec<Form>, Fault> {
     let mut became: Vec<Form> = Vec::new();
+    let mut kept = 0;
     for forms in &model.kinks {
         let mut line = lines.expect("kink", "kink [A B zJ]...")?;
         let mut items: Vec<Option<Form>> = forms.iter().cloned().map(Some).collect();
@@ -46,7 +47,12 @@ pub fn kinks(lines: &mut Lines<'_>, model: &Model, relus: &[Form], meter: &mut M
         }
         let mut left = items.into_iter().flatten();
         match (left.next(), left.count()) {
-            (Some(form), 0) => became.push(form),
+            (Some(form), 0) => {
+                // one long number can be copied from kink to kink
+                kept += form.terms().iter().map(|t| words(&t.1)).sum::<u64>();
+                meter.room(kept)?;
+                became.push(form);
+            }
             (_, more) => {
                 return Err(Fault::new(format!(
                     "{} items are left unjoined; there has to be one in the end",
@@ -128,6 +134,7 @@ fn join(
     let Some(c) = difference.ratio(&relus[j as usize], meter)? else {
         return Err(Fault::new(format!("the difference of the two items is no multiple of the form of z{j}")));
     };
+    meter.short(&c)?;
     Ok(match c.is_negative() {
         false => Joined::Second { c, z: Var::Z(j) },
         true => Joined::First { term: Some((-c, Var::Z(j))) },

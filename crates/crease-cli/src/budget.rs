@@ -26,7 +26,7 @@ impl Budget {
     where
         anyhow::Error: From<E>,
     {
-        let deadline = self.seconds.map(time).transpose()?.and_then(|time| Instant::now().checked_add(time));
+        let deadline = deadline(self.seconds)?;
         let interrupt = Interrupt::listen();
         let progress = RefCell::new(Progress::new());
         let watch = |p: &crease_oracles::Progress| {
@@ -37,9 +37,9 @@ impl Budget {
     }
 }
 
-/// A number of seconds that a flag gives.
-pub fn time(seconds: f64) -> Result<Duration> {
+/// When so many seconds, which a flag gives, are over; never, if that is later than clocks can tell.
+pub fn deadline(seconds: Option<f64>) -> Result<Option<Instant>> {
+    let Some(seconds) = seconds else { return Ok(None) };
     ensure!(seconds >= 0.0, "--seconds {seconds}: a time is a number that is not negative");
-    // what is too long for a duration is for ever
-    Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+    Ok(Duration::try_from_secs_f64(seconds).ok().and_then(|time| Instant::now().checked_add(time)))
 }

@@ -18,7 +18,7 @@ const TERMS: usize = 4;
 /// A vector that is asked about, and where it lies.
 pub struct Contains {
     pub vector: Vec<Rational>,
-    found: Membership,
+    pub found: Membership,
 }
 
 impl Contains {

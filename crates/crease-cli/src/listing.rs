@@ -1,22 +1,25 @@
 //! `crease clarke --all`: all neighbouring gradients, which of them are vertices, and what follows for a vector or for 0.
 
 use crate::along;
+use crate::budget;
+use crate::commands::differentiable::write_certificate;
 use crate::contains::{Contains, combination, json_weights};
 use crate::interrupt::Interrupt;
 use crate::local::Local;
 use crate::output;
 use crate::progress::Progress;
 use crate::rows::Rows;
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Args;
 use crease_core::Rational;
 use crease_oracles::{
-    EnumerateEvent, EnumerateLimits, Neighbours, Stationarity, conservative, membership_among,
+    EnumerateEvent, EnumerateLimits, Neighbours, Stationarity, conservative, membership_among, membership_certificate,
     neighbouring_gradients_with,
 };
 use serde_json::Value;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Instant;
 
 /// The most gradients that text shows.
 const SHOWN: usize = 40;
@@ -40,6 +43,10 @@ pub struct Listing {
     #[arg(long, value_name = "VECTOR", requires = "all", allow_hyphen_values = true)]
     contains: Option<String>,
 
+    /// Write the certificate that the vector of --contains is a Clarke subgradient to this file, if it is one
+    #[arg(long, value_name = "FILE", requires = "contains")]
+    certificate: Option<PathBuf>,
+
     /// Ask whether 0 is a Clarke subgradient, or along which direction the program decreases
     #[arg(long, requires = "all")]
     stationary: bool,
@@ -48,12 +55,7 @@ pub struct Listing {
 impl Listing {
     /// Lists the gradients of one scalar output, the element `element` of all, which is number `k` of the outputs.
     pub fn run(&self, at: &Local, k: usize, element: usize, json: bool) -> Result<String> {
-        if let Some(s) = self.seconds {
-            ensure!(s >= 0.0, "--seconds {s}: a time is a number that is not negative");
-        }
-        // later than any clock can tell is never
-        let time = self.seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
-        let deadline = time.and_then(|time| Instant::now().checked_add(time));
+        let deadline = budget::deadline(self.seconds)?;
         let limits =
             EnumerateLimits { cells: self.max_cells.unwrap_or(u64::MAX), gradients: self.max_gradients, deadline };
         // what is wrong with the vector should not be told after an hour
@@ -89,9 +91,16 @@ impl Listing {
             }
             None => None,
         };
+        let mut written = false;
+        if let (Some(file), Some(c)) = (&self.certificate, &contains)
+            && let Some(text) = membership_certificate(&at.model, element, &c.vector, &c.found, &found.gradients)?
+        {
+            write_certificate(&text, file)?;
+            written = true;
+        }
         let stationary = self.stationary.then(|| found.stationarity());
         drop(progress);
-        let report = Report { at, k, found: &found, vertices: &vertices, contains, stationary };
+        let report = Report { at, k, found: &found, vertices: &vertices, contains, stationary, written };
         Ok(if json { output::json(&report.json()) } else { report.text() })
     }
 }
@@ -103,6 +112,8 @@ struct Report<'a> {
     vertices: &'a [Option<bool>],
     contains: Option<Contains>,
     stationary: Option<Stationarity>,
+    /// Whether a certificate was written.
+    written: bool,
 }
 
 impl Report<'_> {
@@ -138,6 +149,9 @@ impl Report<'_> {
         rows.block("", &output::columns(&table, &[]));
         if let Some(contains) = &self.contains {
             rows.add("contains", &contains.text(at, &found.gradients));
+            if self.written {
+                rows.add("certificate", "written, to be checked with crease check");
+            }
         }
         if let Some(stationary) = &self.stationary {
             rows.add("stationary", &self.stationary_text(stationary));
@@ -201,6 +215,7 @@ impl Report<'_> {
         members.extend(at.json_exactness());
         if let Some(contains) = &self.contains {
             members.push(("contains", contains.json(at)));
+            members.push(("certificate", self.written.into()));
         }
         if let Some(stationary) = &self.stationary {
             members.push(("stationary", self.stationary_json(stationary)));

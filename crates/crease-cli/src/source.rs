@@ -168,12 +168,17 @@ fn read_program(path: &str) -> Result<Vec<u8>> {
     if path.to_ascii_lowercase().ends_with(".onnx") {
         bail!("{path}: ONNX files come with a later release; this one reads programs in the language of crease");
     }
-    if path == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
-        return Ok(bytes);
+    read_input(path)
+}
+
+/// The bytes of a file, or of standard input if the path is `-`.
+pub fn read_input(path: &str) -> Result<Vec<u8>> {
+    if path != "-" {
+        return read(path);
     }
-    read(path)
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
+    Ok(bytes)
 }
 
 fn read(path: &str) -> Result<Vec<u8>> {

@@ -82,3 +82,12 @@ fn theorem_3() {
     let value = ok(&["eval", "examples/theorem3.crease", "--at", &format!("x=[1,0,0,0],B={unit},M={unit}")]);
     assert_eq!(value, "1\n");
 }
+
+#[test]
+fn formula() {
+    let output = tool::crease(&["sat", "examples/formula.cnf"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(10));
+    let facts = run_json(&["reduce", "examples/formula.cnf", "--form", "network", "--json"]);
+    // log2(4) + 3 of them
+    assert_eq!(facts["relu_layers"], json!(5), "{facts}");
+}

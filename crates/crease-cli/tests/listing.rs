@@ -213,3 +213,25 @@ fn bad_input() {
     }
     assert!(fault(&["clarke", "--all", "-e", "[x, y]", "--at", "x=0,y=0"]).contains("scalar"));
 }
+
+#[test]
+fn membership_has_a_certificate() {
+    let why = file("listing_member", "why.txt", "");
+    let program = ["-e", "max(x, y, -x - y)", "--at", "x=0,y=0"];
+    let ask = |vector: &str| {
+        let args =
+            [&["clarke", "--all"], &program[..], &["--contains", vector, "--certificate", &why, "--json"]].concat();
+        run_json(&args)
+    };
+    for (vector, verdict) in [("x=0,y=0", "hull"), ("x=1/2,y=1/2", "hull"), ("x=1,y=0", "vertex")] {
+        let answer = ask(vector);
+        assert_eq!(
+            (&answer["contains"]["verdict"], &answer["certificate"]),
+            (&json!(verdict), &json!(true)),
+            "{vector}"
+        );
+        let checked = run_json(&[&["check", &why], &program[..], &["--json"]].concat());
+        assert_eq!((&checked["claim"], &checked["compared"]), (&json!("member"), &json!(true)));
+    }
+    assert_eq!(ask("x=1,y=1")["certificate"], json!(false));
+}

@@ -1,11 +1,14 @@
-//! The parts of certificates that all claims share: the model, and limits of gradients. The format is that of the crate `crease-check`.
+//! The parts of certificates that all claims share: the model, and limits of gradients; and the certificate that a vector is a Clarke
+//! subgradient. The format is that of the crate `crease-check`.
 
-use crease_core::local::{Form, NormalForm};
+use crate::conservative::GRAPH_BUDGET;
+use crate::{Membership, Neighbour, OracleError, clarke_element, output};
+use crease_core::local::{Form, LocalModel, NormalForm};
 use crease_core::number::Rational;
 use std::fmt::{self, Display, Write};
 
 /// The head of a certificate: what is claimed, and of which model.
-pub(crate) fn model(out: &mut String, claim: &str, normal: &NormalForm, output: usize) -> fmt::Result {
+pub(crate) fn head(out: &mut String, claim: &str, normal: &NormalForm, output: usize) -> fmt::Result {
     writeln!(out, "crease-certificate 1\nclaim {claim}\ndimension {}\nkinks {}", normal.dimension, normal.kinks.len())?;
     for kink in &normal.kinks {
         out.push_str("max");
@@ -62,4 +65,55 @@ pub(crate) fn side(
     vector(out, gradient)?;
     out.push('\n');
     Ok(())
+}
+
+/// The certificate that a vector is a Clarke subgradient, for the checker of the crate `crease-check`: it is a convex combination of limits
+/// of gradients. The gradients are those that [`Membership::Hull`] names by their numbers. There is none if the vector was not found to be
+/// one, if the model is not exact, or if it is too large to be written down.
+///
+/// ```
+/// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+/// use crease_oracles::{
+///     conservative, membership_among, membership_certificate, neighbouring_gradients, EnumerateLimits,
+/// };
+/// let p = trace(1, |x| abs(x[0])).unwrap();
+/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+/// let known = conservative(&model, 0).unwrap();
+/// let all = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+/// let zero = [Rational::ZERO];
+/// let found = membership_among(&model, 0, &known, &all, &zero).unwrap();
+/// let text = membership_certificate(&model, 0, &zero, &found, &all.gradients).unwrap().unwrap();
+/// assert!(text.starts_with("crease-certificate 1\nclaim member\n"));
+/// ```
+pub fn membership_certificate(
+    model: &LocalModel,
+    output_number: usize,
+    vector: &[Rational],
+    found: &Membership,
+    gradients: &[Neighbour],
+) -> Result<Option<String>, OracleError> {
+    output(model, output_number)?;
+    let whole = |direction: Vec<Rational>| vec![(Rational::ONE, direction, vector.to_vec())];
+    let sides: Vec<(Rational, Vec<Rational>, Vec<Rational>)> = match found {
+        Membership::Clarke { direction } | Membership::Vertex { direction } => whole(direction.clone()),
+        Membership::Gradient => whole(clarke_element(model, output_number, 0)?.direction),
+        Membership::Hull { weights } => {
+            let part = |(i, w): &(usize, Rational)| {
+                let n = gradients.get(*i)?;
+                Some((w.clone(), n.direction.clone(), n.gradient.clone()))
+            };
+            weights.iter().filter_map(part).collect()
+        }
+        _ => return Ok(None),
+    };
+    let Some(normal) = model.normal_form_within(GRAPH_BUDGET).filter(|_| model.is_exact()) else { return Ok(None) };
+    let mut out = String::new();
+    let written = head(&mut out, "member", &normal, output_number).and_then(|()| {
+        out.push_str("vector ");
+        self::vector(&mut out, vector)?;
+        out.push('\n');
+        sides.iter().try_for_each(|(w, d, g)| side(&mut out, Some(&w.fraction()), d, g))
+    });
+    out.push_str("end\n");
+    Ok(written.is_ok().then_some(out))
 }

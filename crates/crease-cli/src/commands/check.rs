@@ -3,14 +3,13 @@
 use crate::local::Local;
 use crate::output;
 use crate::rows::Rows;
-use crate::source::SourceArgs;
-use anyhow::{Context, Result, anyhow, bail};
+use crate::source::{SourceArgs, read_input};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser};
 use crease_check::{Checked, Claim, Side, Vector};
 use crease_core::Rational;
 use crease_core::local::{Form, NormalForm};
 use serde_json::Value;
-use std::io::Read;
 
 /// The most terms of a vector that text shows where there is no program to show it by.
 const TERMS: usize = 24;
@@ -79,19 +78,10 @@ impl Check {
     }
 
     fn read(&self) -> Result<Vec<u8>> {
-        let path = &self.certificate;
-        if path != "-" {
-            return std::fs::read(path).map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound => anyhow!("there is no file {path}"),
-                _ => anyhow!("{path} cannot be read: {e}"),
-            });
-        }
-        if self.file.as_deref() == Some("-") {
+        if self.certificate == "-" && self.file.as_deref() == Some("-") {
             bail!("the certificate and the program cannot both be read from standard input");
         }
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
-        Ok(bytes)
+        read_input(&self.certificate)
     }
 
     /// The program that the flags name, if they do.

@@ -53,22 +53,26 @@ impl Differentiable {
             let effort = crease_oracles::Effort { seed: self.seed, proof: self.certificate.is_some(), ..*effort };
             differentiable(&at.model, element, &effort)
         })?;
-        let written = self.certificate.as_deref().map(|file| write_certificate(&decision, file)).transpose()?;
+        let written = self.certificate.as_deref().map(|file| certify(&decision, file)).transpose()?;
         let report = Report { at: &at, k, decision: &decision, written: written.unwrap_or(false) };
         Ok(if self.json { output::json(&report.json()) } else { report.text(self.certificate.as_deref()) })
     }
 }
 
-/// Writes the certificate, if there is one.
-pub fn write_certificate(decision: &Decision, file: &Path) -> Result<bool> {
+/// Writes the certificate of a decision, if it is a yes or no.
+pub fn certify(decision: &Decision, file: &Path) -> Result<bool> {
     if matches!(decision.verdict, Verdict::Unknown { .. }) {
         return Ok(false);
     }
     let Some(text) = decision.certificate() else {
         bail!("there is no certificate: the local model is rounded or too large to be written down");
     };
-    std::fs::write(file, text).with_context(|| format!("the certificate cannot be written to {}", file.display()))?;
+    write_certificate(&text, file)?;
     Ok(true)
+}
+
+pub fn write_certificate(text: &str, file: &Path) -> Result<()> {
+    std::fs::write(file, text).with_context(|| format!("the certificate cannot be written to {}", file.display()))
 }
 
 /// The word for a verdict.

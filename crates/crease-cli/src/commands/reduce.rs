@@ -1,15 +1,14 @@
 //! `crease reduce`: a formula as a program that is differentiable at 0 unless the formula is satisfiable.
 
+use crate::source::read_input;
 use crate::{fault, output};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use crease::cost::{Prices, cost};
 use crease::reductions::{Cnf, ReluNetwork, SatBounds, SatForm, sat_bounds, sat_network, sat_program};
 use crease_core::Program;
 use crease_formats::parse_dimacs;
 use serde_json::Value;
-use std::io::Read;
-use std::path::Path;
 
 /// Write a formula as a program: differentiable at 0 unless the formula is satisfiable
 ///
@@ -84,21 +83,8 @@ impl Reduce {
 
 /// Reads a formula from a file, or from standard input if the path is `-`.
 pub fn read_formula(path: &str) -> Result<Cnf> {
-    let (file, bytes) = match path {
-        "-" => {
-            let mut bytes = Vec::new();
-            std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
-            ("<stdin>", bytes)
-        }
-        _ if Path::new(path).is_dir() => bail!("{path} is a directory, not a file"),
-        _ => {
-            let bytes = std::fs::read(path).map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound => anyhow!("there is no file {path}"),
-                _ => anyhow!("{path} cannot be read: {e}"),
-            })?;
-            (path, bytes)
-        }
-    };
+    let bytes = read_input(path)?;
+    let file = if path == "-" { "<stdin>" } else { path };
     parse_dimacs(&bytes).map_err(|e| {
         let (error, text) = e.as_text(&bytes);
         fault::text(&error, &text, file)

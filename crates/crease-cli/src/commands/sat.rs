@@ -1,6 +1,6 @@
 //! `crease sat`: a formula decided by asking whether its program is differentiable, answered like a SAT solver.
 
-use super::differentiable::{counts, write_certificate};
+use super::differentiable::{certify, counts};
 use super::reduce::{Form, read_formula};
 use crate::budget::Budget;
 use crate::output;
@@ -51,7 +51,7 @@ impl Sat {
             solve(&cnf, self.form.into(), &effort)
         })?;
         if let Some(file) = &self.certificate {
-            write_certificate(&solved.decision, file)?;
+            certify(&solved.decision, file)?;
         }
         let (word, code) = match &solved.answer {
             Satisfiability::Satisfiable(_) => ("SATISFIABLE", 10),

@@ -3,6 +3,9 @@
 //! max(a, b) = relu(a - b) + b, min(a, b) = a - relu(a - b), |a| = relu(a) + relu(-a); order statistics and sorting by exchanges
 //! of neighbours; a - b = a + (-1) b and a / b = a inv(b) where there is no `-` or `/`. The function stays the same. The
 //! conservative gradient of the lowered program may be larger at kinks: that is a fact about programs, not a fault.
+//!
+//! D0 has no constants, so 0 is never added: max(a, 0) = relu(a), min(a, 0) = a - relu(a). Several constants of one maximum or
+//! minimum are one, and the ReLU of a constant is a constant.
 
 use super::{Dictionary, Outsider, outside};
 use crate::builder::{BuildError, Builder};
@@ -108,43 +111,78 @@ impl Lowering<'_> {
         self.b.mul(minus, a)
     }
 
-    fn sub(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
-        match self.b.as_constant(b).cloned() {
-            Some(c) => {
-                let c = self.b.constant(-&c);
-                self.b.add(a, c)
-            }
-            None if self.keeps_minus() && self.b.as_constant(a).is_none_or(|c| !c.is_zero()) => self.b.sub(a, b),
-            None => {
-                let minus = self.neg(b)?;
-                match self.b.as_constant(a) {
-                    Some(c) if c.is_zero() => Ok(minus),
-                    _ => self.b.add(a, minus),
-                }
-            }
+    fn is_zero(&self, a: Atom) -> bool {
+        self.b.as_constant(a).is_some_and(Rational::is_zero)
+    }
+
+    fn add(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        match (self.is_zero(a), self.is_zero(b)) {
+            (_, true) => Ok(a),
+            (true, _) => Ok(b),
+            _ => self.b.add(a, b),
         }
     }
 
+    fn sub(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        if let Some(c) = self.b.as_constant(b).cloned() {
+            let c = self.b.constant(-&c);
+            return self.add(a, c);
+        }
+        if self.keeps_minus() && !self.is_zero(a) {
+            return self.b.sub(a, b);
+        }
+        let minus = self.neg(b)?;
+        self.add(a, minus)
+    }
+
     fn relu(&mut self, a: Atom) -> Result<Atom, BuildError> {
-        self.b.relu(a)
+        match self.b.as_constant(a) {
+            Some(c) if c.is_positive() => Ok(a),
+            Some(_) => Ok(self.b.constant(0)),
+            None => self.b.relu(a),
+        }
     }
 
     fn abs(&mut self, a: Atom) -> Result<Atom, BuildError> {
         let minus = self.neg(a)?;
         let (up, down) = (self.relu(a)?, self.relu(minus)?);
-        self.b.add(up, down)
+        self.add(up, down)
     }
 
     fn max(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        if self.is_zero(a) {
+            return self.relu(b);
+        }
         let difference = self.sub(a, b)?;
         let over = self.relu(difference)?;
-        if self.b.as_constant(b).is_some_and(Rational::is_zero) { Ok(over) } else { self.b.add(over, b) }
+        self.add(over, b)
     }
 
     fn min(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
         let difference = self.sub(a, b)?;
         let over = self.relu(difference)?;
         self.sub(a, over)
+    }
+
+    /// The members with one constant in place of all, the one that `better` prefers, where the first of them was.
+    fn one_constant(&self, members: &[Atom], better: fn(&Rational, &Rational) -> bool) -> Vec<Atom> {
+        let mut kept: Vec<Atom> = Vec::with_capacity(members.len());
+        let mut best: Option<(usize, &Rational)> = None;
+        for &a in members {
+            match (self.b.as_constant(a), best) {
+                (Some(c), Some((place, before))) => {
+                    if better(c, before) {
+                        kept[place] = a;
+                        best = Some((place, c));
+                    }
+                    continue;
+                }
+                (Some(c), None) => best = Some((kept.len(), c)),
+                (None, _) => {}
+            }
+            kept.push(a);
+        }
+        kept
     }
 
     fn fold(
@@ -183,6 +221,7 @@ impl Lowering<'_> {
         let smooth = matches!(self.dictionary, Dictionary::Relu | Dictionary::ReluDerived);
         let kinked = self.dictionary != Dictionary::Polynomial;
         let one = match op {
+            Op::Add => self.add(args[0], args[1])?,
             Op::Sub => self.sub(args[0], args[1])?,
             Op::Neg => self.neg(args[0])?,
             Op::Div => match self.b.as_constant(args[1]).and_then(Rational::inv) {
@@ -279,17 +318,19 @@ impl Lowering<'_> {
             }
             Kink::Max(lane) => {
                 let members = self.members(*lane, args)?;
+                let members = self.one_constant(&members, |c, d| c > d);
                 self.fold(&members, Self::max)?
             }
             Kink::Min(lane) => {
                 let members = self.members(*lane, args)?;
+                let members = self.one_constant(&members, |c, d| c < d);
                 self.fold(&members, Self::min)?
             }
             Kink::Norm1(lane) | Kink::NormInf(lane) => {
                 let members = self.members(*lane, args)?;
                 let sizes = members.iter().map(|&x| self.abs(x)).collect::<Result<Vec<_>, _>>()?;
                 match kink {
-                    Kink::Norm1(_) => self.fold(&sizes, |l, a, b| l.b.add(a, b))?,
+                    Kink::Norm1(_) => self.fold(&sizes, Self::add)?,
                     _ => self.fold(&sizes, Self::max)?,
                 }
             }
@@ -319,7 +360,7 @@ impl Lowering<'_> {
                 let mut products = Vec::new();
                 for row in matrix.chunks(columns) {
                     let terms = row.iter().zip(x).map(|(&a, &x)| self.b.mul(a, x)).collect::<Result<Vec<_>, _>>()?;
-                    products.push(self.fold(&terms, |l, a, b| l.b.add(a, b))?);
+                    products.push(self.fold(&terms, Self::add)?);
                 }
                 self.fold(&products, Self::max)?
             }

@@ -157,3 +157,6 @@ fn outside_one(
     }
     p.outputs().iter().map(|&o| known(&constants, o)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -334,14 +334,14 @@ impl Decision {
         match &self.verdict {
             Verdict::Unknown { .. } => return None,
             Verdict::No(sides) => {
-                crate::certificate::model(&mut out, "not-differentiable", &written.normal, written.output).ok()?;
+                crate::certificate::head(&mut out, "not-differentiable", &written.normal, written.output).ok()?;
                 for e in sides.iter() {
                     crate::certificate::side(&mut out, None, &e.direction, &e.gradient).ok()?;
                 }
                 out.push_str("end\n");
             }
             Verdict::Yes(_) => {
-                crate::certificate::model(&mut out, "differentiable", &written.normal, written.output).ok()?;
+                crate::certificate::head(&mut out, "differentiable", &written.normal, written.output).ok()?;
                 written.proof.as_ref()?.write(&mut out).ok()?;
             }
         }
