@@ -330,7 +330,7 @@ cost            P 9 · backprop 12 counted, 31 by Theorem 2 (3.44 x, bound 5 x)
     assert_eq!((&report["nearest"][0]["margin"], &report["decided"]), (&json!(0.5), &json!(1)));
     assert_eq!(report["width"], json!(2));
     let smooth = ok(&["grad", "-e", "x^2", "--at", "x=1", "--report"]);
-    assert!(smooth.contains("active        no kink matters here\n"), "{smooth}");
+    assert!(smooth.contains("active          no kink matters here\n"), "{smooth}");
 }
 
 #[test]
