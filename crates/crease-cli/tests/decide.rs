@@ -38,6 +38,8 @@ arithmetic      exact
 ",
     );
     let text = ok(&["differentiable", "-e", "exp(x) * abs(y)", "--at", "x=1,y=0"]);
+    assert!(text.starts_with("differentiable  no: derivatives along opposite directions do not cancel\n"), "{text}");
+    let text = ok(&["differentiable", "-e", "exp(x) * relu(y) - exp(x) * relu(-y)", "--at", "x=1,y=0"]);
     assert!(text.starts_with("differentiable  unknown: coefficients are rounded"), "{text}");
     let smooth = ok(&["differentiable", "-e", "x^2", "--at", "x=3"]);
     assert!(smooth.starts_with("differentiable  yes: no kink is active\n"), "{smooth}");
@@ -53,7 +55,10 @@ fn verdicts_as_json() {
     assert_ne!(no["gradients"][0]["gradient"], no["gradients"][1]["gradient"]);
     let exact: Vec<&Value> = (0..2).map(|i| &no["exact"]["gradients"][i]["gradient"]).collect();
     assert!(exact.contains(&&json!({"x": "0", "y": "1/3"})), "{exact:?}");
-    let unknown = run_json(&["differentiable", "-e", "exp(x) * abs(y)", "--at", "x=1,y=0", "--json"]);
+    let rounded = run_json(&["differentiable", "-e", "exp(x) * abs(y)", "--at", "x=1,y=0", "--json"]);
+    assert_eq!((&rounded["verdict"], rounded.get("exact")), (&json!("no"), None));
+    let program = "exp(x) * relu(y) - exp(x) * relu(-y)";
+    let unknown = run_json(&["differentiable", "-e", program, "--at", "x=1,y=0", "--json"]);
     assert_eq!((&unknown["verdict"], &unknown["certain"]), (&json!("unknown"), &json!(true)));
     assert!(unknown["limit"].as_str().is_some_and(|l| l.contains("rounded")), "{unknown}");
 }

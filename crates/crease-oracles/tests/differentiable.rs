@@ -253,13 +253,30 @@ fn limits_are_kept_and_told() {
 }
 
 #[test]
-fn rounded_models_are_not_decided() {
+fn rounded_models_are_decided_only_where_enclosures_can() {
     use crease_core::{exp, log};
+    // enclosures show that there is a kink, though its slopes are rounded
     let rounded = model_at(&trace(2, |x| exp(x[0]) * relu(x[1])).unwrap(), &[1, 0]);
     let decision = differentiable(&rounded, 0, &Effort::default()).unwrap();
-    let Verdict::Unknown { limit: Limit::Rounded, best } = &decision.verdict else { panic!("{:?}", decision.verdict) };
-    assert_eq!(best.len(), 2);
+    let Verdict::No(sides) = &decision.verdict else { panic!("{:?}", decision.verdict) };
+    assert_eq!(decision.by, Argument::Enclosure);
+    let mut slopes: Vec<f64> = sides.iter().map(|s| s.gradient[1].to_f64()).collect();
+    slopes.sort_by(f64::total_cmp);
+    assert_eq!(slopes, [0.0, std::f64::consts::E]);
     assert!(decision.certificate().is_none());
+    // the kinks cancel, but with rounded slopes that cannot be seen
+    let cancels = trace(2, |x| exp(x[0]) * relu(x[1]) - exp(x[0]) * relu(-x[1])).unwrap();
+    let decision = differentiable(&model_at(&cancels, &[1, 0]), 0, &Effort::default()).unwrap();
+    let Verdict::Unknown { limit: Limit::Rounded, best } = &decision.verdict else { panic!("{:?}", decision.verdict) };
+    assert_eq!(best.len(), 1);
+    // nor that they do not, if they almost do
+    let almost = trace(2, |x| {
+        let (a, b) = (exp(x[0]), exp(x[0] + 1e-17));
+        (a - b) * relu(x[1])
+    })
+    .unwrap();
+    let decision = differentiable(&model_at(&almost, &[1, 0]), 0, &Effort::default()).unwrap();
+    assert!(matches!(decision.verdict, Verdict::Unknown { .. }), "{:?}", decision.verdict);
     // no kink is active: rounding cannot hide one
     let smooth = model_at(&trace(1, |x| exp(x[0])).unwrap(), &[1]);
     assert!(matches!(differentiable(&smooth, 0, &Effort::default()).unwrap().verdict, Verdict::Yes(_)));

@@ -107,6 +107,9 @@ impl Report<'_> {
                 Argument::Search => "yes, proved by a search: no direction is an exception".into(),
                 by => format!("yes: {by}"),
             },
+            Verdict::No(_) if self.decision.by == Argument::Enclosure => {
+                "no: derivatives along opposite directions do not cancel".into()
+            }
             Verdict::No(_) => "no: two Clarke subgradients differ".into(),
             Verdict::Unknown { limit, .. } => format!("unknown: {limit}"),
         }

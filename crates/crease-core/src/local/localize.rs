@@ -75,6 +75,7 @@ pub fn localize(p: &Program, at: &[Tensor<Rational>]) -> Result<LocalModel, Loca
             kinks: Vec::new(),
             margins: Vec::new(),
             exactness: Exactness::Exact,
+            lost: false,
         },
         zero: NodeId(directions as u32),
         near: vec![false],
@@ -163,15 +164,15 @@ impl Localizer<'_> {
         let mut near = false;
         let mut places: HashMap<NodeId, usize> = HashMap::new();
         for &(c, node) in terms {
-            let coefficient = match c {
+            let (coefficient, slack) = match c {
                 _ if node == self.zero => continue,
                 Mixed::Exact(r) if r.is_zero() => continue,
-                Mixed::Exact(r) => r.clone(),
+                Mixed::Exact(r) => (r.clone(), 0.0),
                 Mixed::Near(i) => {
                     near = true;
                     let rounded = Rational::from_f64(i.to_f64());
                     self.overflow |= rounded.is_none();
-                    rounded.unwrap_or(Rational::ZERO)
+                    (rounded.unwrap_or(Rational::ZERO), i.width())
                 }
             };
             near |= self.is_near(node);
@@ -183,8 +184,11 @@ impl Localizer<'_> {
                 Some(*places.entry(node).or_insert(next)).filter(|&i| i < next)
             };
             match known {
-                Some(i) => list[i].coefficient += &coefficient,
-                None => list.push(Term { coefficient, node }),
+                Some(i) => {
+                    list[i].coefficient += &coefficient;
+                    list[i].slack = if slack == 0.0 { list[i].slack } else { (list[i].slack + slack).next_up() };
+                }
+                None => list.push(Term { coefficient, slack, node }),
             }
         }
         let mut end = start;
@@ -192,12 +196,14 @@ impl Localizer<'_> {
             if !self.model.terms[i].coefficient.is_zero() {
                 self.model.terms.swap(end, i);
                 end += 1;
+            } else {
+                self.model.lost |= self.model.terms[i].slack != 0.0;
             }
         }
         self.model.terms.truncate(end);
         match &self.model.terms[start..] {
             [] => self.zero,
-            [one] if one.coefficient.is_one() => {
+            [one] if one.coefficient.is_one() && one.slack == 0.0 => {
                 let node = one.node;
                 self.model.terms.truncate(start);
                 node
@@ -220,7 +226,7 @@ impl Localizer<'_> {
     pub fn max(&mut self, nodes: &[NodeId], tie: impl FnOnce(Vec<u32>) -> Tie) -> NodeId {
         let mut distinct: Vec<NodeId> = Vec::with_capacity(nodes.len());
         let mut entries: Vec<u32> = Vec::with_capacity(nodes.len());
-        let mut places: HashMap<Vec<(NodeId, Rational)>, u32> = HashMap::new();
+        let mut places: HashMap<Vec<(NodeId, Rational, u64)>, u32> = HashMap::new();
         for &n in nodes {
             let next = distinct.len() as u32;
             let member = if nodes.len() <= FEW {
@@ -253,14 +259,15 @@ impl Localizer<'_> {
     }
 
     /// What a node looks like: two of the same look are the same.
-    fn sight(&self, node: NodeId) -> Vec<(NodeId, Rational)> {
+    fn sight(&self, node: NodeId) -> Vec<(NodeId, Rational, u64)> {
         match self.model.node(node) {
             Node::Linear(terms) => {
-                let mut list: Vec<_> = terms.iter().map(|t| (t.node, t.coefficient.clone())).collect();
+                let mut list: Vec<_> =
+                    terms.iter().map(|t| (t.node, t.coefficient.clone(), t.slack.to_bits())).collect();
                 list.sort();
                 list
             }
-            _ => vec![(node, Rational::ONE)],
+            _ => vec![(node, Rational::ONE, 0)],
         }
     }
 

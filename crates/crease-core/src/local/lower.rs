@@ -89,7 +89,7 @@ impl Localizer<'_> {
         }
         let arms = [self.linear(&[(left, t)]), self.linear(&[(right, t)])];
         // convex where the right slope is the larger
-        let convex = right.compare(left).map_or(right.to_f64() >= left.to_f64(), Ordering::is_ge);
+        let convex = self.order(right, left).is_ge();
         let tie = |_| Tie::Sides(kink.clone());
         if convex { self.max(&arms, tie) } else { self.min(&arms, tie) }
     }

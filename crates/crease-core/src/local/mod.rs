@@ -14,6 +14,7 @@
 //! numbers are certain enclosures for as long as ties have to be decided, coefficients are the nearest doubles, and every tie
 //! that could be neither proved nor refuted is listed.
 
+mod enclosure;
 mod localize;
 mod lower;
 mod normal;
@@ -58,6 +59,8 @@ pub enum Node<'m> {
 pub struct Term {
     /// The coefficient.
     pub coefficient: Rational,
+    /// How far the coefficient may be from that of the program: 0 unless it is rounded.
+    pub slack: f64,
     /// The node.
     pub node: NodeId,
 }
@@ -117,6 +120,8 @@ pub struct LocalModel {
     kinks: Vec<ActiveKink>,
     margins: Vec<Margin>,
     exactness: Exactness,
+    /// Whether a coefficient was rounded to zero, so that its slack is not kept, or to nothing at all.
+    lost: bool,
 }
 
 impl LocalModel {

@@ -42,7 +42,7 @@ impl LocalModel {
                     let first = terms.len() as u32;
                     for t in &mut self.terms[start as usize..end as usize] {
                         let coefficient = std::mem::take(&mut t.coefficient);
-                        terms.push(Term { coefficient, node: moved(t.node) });
+                        terms.push(Term { coefficient, slack: t.slack, node: moved(t.node) });
                     }
                     Stored::Linear { start: first, end: terms.len() as u32 }
                 }

@@ -192,6 +192,8 @@ impl Localizer<'_> {
         let switch = self.linear(&[(&one, *left), (&one.neg(), *right)]);
         let apart = self.model.form(difference, &nothing);
         if apart.is_zero() {
+            // rounded slopes that agree need not be equal
+            self.model.lost |= self.is_near(inside.1) || self.is_near(outside.1);
             return Ok((value, outside.1));
         }
         if self.is_near(difference) || self.is_near(switch) {

@@ -13,7 +13,8 @@
 //!
 //! No answer rests on floating point: a *no* is a direction along which the model is evaluated exactly, and each lemma behind a
 //! *yes* has exact multipliers. [`Decision::certificate`] writes both down for an independent checker.
-//! Deliberately absent: any tolerance. Where the model itself is not exact the answer is unknown.
+//! Deliberately absent: any tolerance. Where the model itself is not exact, the answer is no if enclosures of derivatives show it,
+//! yes if no kink is active, and unknown otherwise.
 
 mod form;
 mod proof;
@@ -25,7 +26,7 @@ mod theory;
 use crate::conservative::GRAPH_BUDGET;
 use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, directional, output};
 use crease_core::local::{Exactness, LocalModel, NormalForm};
-use crease_core::number::Rational;
+use crease_core::number::{Interval, Number, Rational};
 use crease_core::random::SplitMix64;
 use form::Form;
 use proof::Proof;
@@ -118,7 +119,7 @@ pub enum Verdict {
     Unknown {
         /// What prevented it.
         limit: Limit,
-        /// One Clarke subgradient; if the model is only approximate, perhaps another one that differs.
+        /// The Clarke subgradient that is known, as far as the model is exact.
         best: Vec<ClarkeElement>,
     },
 }
@@ -132,6 +133,8 @@ pub enum Argument {
     Rewriting,
     /// Gradients along random directions.
     Directions,
+    /// Certain enclosures of the derivatives along a direction and its opposite; the subgradients are rounded.
+    Enclosure,
     /// The search.
     Search,
     /// Nothing: the verdict is unknown.
@@ -144,6 +147,7 @@ impl fmt::Display for Argument {
             Argument::NoKinks => "no kink is active",
             Argument::Rewriting => "the kinks cancel",
             Argument::Directions => "random directions",
+            Argument::Enclosure => "certain enclosures",
             Argument::Search => "a search",
             Argument::Nothing => "nothing",
         })
@@ -221,8 +225,14 @@ pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<
             n => Limit::Ties(n),
         };
         let second = by_directions(model, output_number, &first, effort)?;
-        let best = std::iter::once(first).chain(second).collect();
-        return decide(Verdict::Unknown { limit, best }, Argument::Nothing, counts, None);
+        return match second.filter(|e| bent(model, output_number, &e.direction)) {
+            Some(e) => {
+                let opposite: Vec<Rational> = e.direction.iter().map(|x| -x).collect();
+                let other = clarke_along(model, output_number, &opposite)?.unwrap_or(first);
+                decide(Verdict::No(Box::new([other, e])), Argument::Enclosure, counts, None)
+            }
+            None => decide(Verdict::Unknown { limit, best: vec![first] }, Argument::Nothing, counts, None),
+        };
     }
     let normal = model.normal_form_within(GRAPH_BUDGET);
     let relus = normal.as_ref().and_then(|n| Relus::new(n, output_number, REWRITING_BUDGET));
@@ -261,6 +271,14 @@ pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<
         }
         Outcome::Limit(limit) => decide(Verdict::Unknown { limit, best: vec![first] }, Argument::Nothing, counts, None),
     }
+}
+
+/// Whether the derivatives along a direction and its opposite certainly do not cancel, so that there is no gradient.
+fn bent(model: &LocalModel, output_number: usize, direction: &[Rational]) -> bool {
+    let opposite: Vec<Rational> = direction.iter().map(|x| -x).collect();
+    let sum = |(a, b): (Vec<Interval>, Vec<Interval>)| a[output_number].add(&b[output_number]);
+    let both = model.enclosure(direction).zip(model.enclosure(&opposite)).map(sum);
+    both.is_some_and(|s| s.lo() > 0.0 || s.hi() < 0.0)
 }
 
 /// A vector as a form in the direction.
