@@ -4,6 +4,8 @@
 //! many sizes and prices. [`render_errata`] is the text of `ERRATA.md`, and a test keeps that file equal to it. None of the
 //! slips touches a theorem of the paper, apart from the sizes for which Theorem 3's construction exists.
 
+mod hardness;
+
 use crate::tables::{Row, Verdict, table1, table2, table3};
 use crate::{Error, Function, Selection, paper};
 use crease_core::cost::{Price, Prices, Ratio, cost, overhead, tally};
@@ -57,6 +59,9 @@ pub fn errata() -> Result<Vec<Erratum>, Error> {
         relu_at_zero()?,
         theorem_3_constant()?,
         theorem_3_order()?,
+        hardness::repeated_argument()?,
+        hardness::layer_count()?,
+        hardness::literal_pair()?,
         max_lemma()?,
         path_element()?,
     ])

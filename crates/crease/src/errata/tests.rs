@@ -1,7 +1,10 @@
 //! Each erratum at many sizes and prices.
 
+use super::hardness::{cubic_bound, doubled, example, first_matrix, pairings, refused, squares_of_inv, to_the_letter};
 use super::*;
 use crate::Ties;
+use crate::reductions::{Layer, ReluNetwork, SignMatrix, max_network, sat_network, sat_program};
+use crease_core::dictionary::{Dictionary, lower};
 
 fn ratio(n: i64, d: i64) -> Rational {
     Rational::new(n, d).unwrap()
@@ -182,6 +185,103 @@ fn theorem_3_needs_the_factor_five() {
 fn three_columns_of_signs_are_not_orthogonal() {
     assert_eq!((1..=4).map(order_exists).collect::<Vec<_>>(), [true, true, false, true]);
     assert!(paper::theorem3(3).is_err());
+}
+
+/// Programs over D0 without repeated arguments, which use all their inputs.
+fn linear_programs() -> Vec<Program> {
+    let mut all = vec![
+        trace(1, |x| relu(x[0])).unwrap(),
+        trace(1, |x| -x[0]).unwrap(),
+        trace(2, |x| x[0] + x[1]).unwrap(),
+        trace(2, |x| relu(x[0] - x[1]) + x[1]).unwrap(),
+        paper::cancelling_paths().unwrap(),
+    ];
+    for n in 2..7 {
+        // m = 3 cost(P) would need two new inputs for each operation; a sum comes closest
+        all.push(trace(n, |x| x.iter().skip(1).fold(x[0], |sum, &y| sum + y)).unwrap());
+        all.push(lower(&trace(n, crease_core::max).unwrap(), Dictionary::D0).unwrap());
+        all.push(trace(n, |x| (1..3 * n).fold(x[0], |sum, i| relu(sum - x[i % n]) + relu(-sum))).unwrap());
+    }
+    all
+}
+
+fn points(n: usize) -> Vec<Vec<f64>> {
+    (0..20).map(|k| (0..n).map(|i| ((7 * k + 5 * i + k * i) % 11) as f64 - 5.0).collect()).collect()
+}
+
+#[test]
+fn a_network_has_one_matrix_more_than_operations() {
+    for p in linear_programs() {
+        let network = to_the_letter(&p).unwrap();
+        let (c, m) = (p.len() as u128, (p.inputs().len() + p.len()) as u128);
+        assert_eq!(unit(&p), Rational::from(p.len()));
+        assert_eq!(network.layers().len() as u128, c);
+        assert_eq!(network.size(), m * (p.inputs().len() as u128 + 1) + (c - 1) * (m * m + m) + m);
+        assert!(m <= 3 * c && network.size() <= 15 * c.pow(3), "{p}");
+        assert_eq!(cubic_bound(&p), Rational::from(18 * p.len().pow(3)));
+        let f = Function::from(p);
+        for x in points(network.inputs()) {
+            assert_eq!(network.evaluate(&x).unwrap(), f.value(&x).unwrap());
+        }
+    }
+    // the bound of the erratum at its worst, m = 3 c, with a first matrix as large as the others
+    assert!((1..200u128).all(|c| c * (9 * c * c + 3 * c) + 3 * c <= 15 * c.pow(3)));
+}
+
+#[test]
+fn a_repeated_argument_needs_a_copy() {
+    assert_eq!(squares_of_inv().unwrap(), 1);
+    // -x and x are distinct numbers
+    assert!(to_the_letter(&trace(1, |x| -x[0] - x[0]).unwrap()).is_ok());
+    let mut programs = linear_programs();
+    for times in 1..12 {
+        let p = doubled(times).unwrap();
+        assert_eq!(refused(to_the_letter(&p)), Some(2));
+        programs.push(p);
+    }
+    for p in programs {
+        let network = ReluNetwork::from_program(&p).unwrap();
+        assert!(network.layers().len() <= 2 * p.len());
+        assert!(network.layers().iter().all(|l| l.width() <= p.len() + 1));
+        assert!(network.size() <= 18 * (p.len() as u128).pow(3), "{p}");
+        let f = Function::from(p);
+        for x in points(network.inputs()) {
+            assert_eq!(network.evaluate(&x).unwrap(), f.value(&x).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_literal_and_its_negation_make_a_two() {
+    assert_eq!(refused(first_matrix([2, -2, 6, 6])), Some(2));
+    assert_eq!(refused(first_matrix([6, 6, -2, 2])), Some(-2));
+    let literals = [-3, -2, -1, 1, 2, 3];
+    let clauses = literals.iter().flat_map(|&a| literals.iter().flat_map(move |&b| literals.map(|c| [a, b, c])));
+    for clause in clauses {
+        let always = clause.iter().any(|l| clause.contains(&-l));
+        let meet = |w: [i32; 4]| w[0] == -w[1] || w[2] == -w[3];
+        for way in pairings(clause) {
+            assert_eq!(first_matrix(way).is_err(), meet(way), "{way:?}");
+        }
+        // some way is bad if the clause is always true, and none if it is not; some way is always good
+        assert_eq!(pairings(clause).any(meet), always, "{clause:?}");
+        assert!(pairings(clause).any(|way| !meet(way)), "{clause:?}");
+    }
+}
+
+#[test]
+fn literals_may_have_a_layer_of_their_own() {
+    let maximum = max_network(2).unwrap();
+    let literals = SignMatrix::new(6, [vec![(1, 1)], vec![(1, -1)], vec![(5, 1)], vec![(5, 1)]]).unwrap();
+    let mut layers = vec![Layer::new(literals, vec![false; 4]).unwrap()];
+    layers.extend(maximum.layers().to_vec());
+    let network = ReluNetwork::new(layers, maximum.last().clone()).unwrap();
+    assert_eq!(network.relu_layers(), 2);
+    let (whole, program) = (sat_network(&example()).unwrap(), Function::from(sat_program(&example()).unwrap()));
+    for x in points(6) {
+        assert_eq!(network.evaluate(&x).unwrap(), x[1].abs().max(x[5]));
+        assert_eq!(whole.evaluate(&x).unwrap(), program.value(&x).unwrap());
+    }
 }
 
 #[test]

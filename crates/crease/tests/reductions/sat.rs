@@ -1,7 +1,7 @@
 //! Satisfiability as differentiability: both forms against all assignments of small formulas.
 
 use crate::support::{assignments, below, formula, integers, satisfiable, signs, value, within};
-use crease::dictionary::{Dictionary, outside};
+use crease::dictionary::{Dictionary, lower, outside};
 use crease::formats::{Cnf, parse, parse_dimacs};
 use crease::local::localize;
 use crease::oracles::directional;
@@ -252,6 +252,24 @@ fn the_lattice_form_is_a_network_too() {
             assert_eq!(network.evaluate(&at).unwrap(), value(&lattice, &at), "{cnf}");
         }
     }
+}
+
+#[test]
+fn the_lattice_form_lowers_to_d0_with_empty_clauses_too() {
+    let mut random = SplitMix64::new(10);
+    let mut empty = 0;
+    for cnf in formulas() {
+        let lattice = sat_program(&cnf).unwrap();
+        let lowered = lower(&lattice, Dictionary::D0).unwrap_or_else(|e| panic!("{e}\n{cnf}"));
+        assert!(outside(&lowered, Dictionary::D0).is_empty(), "{cnf}");
+        empty += usize::from(cnf.clauses.iter().any(Vec::is_empty));
+        for _ in 0..3 {
+            let at: Vec<i64> = (0..cnf.variables.max(1)).map(|_| within(&mut random, 3)).collect();
+            let at = integers(&at);
+            assert_eq!(value(&lowered, &at), value(&lattice, &at), "{cnf}");
+        }
+    }
+    assert!(empty > 20, "{empty}");
 }
 
 #[test]
