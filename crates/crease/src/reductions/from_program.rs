@@ -51,7 +51,7 @@ impl ReluNetwork {
             scalar = Cow::Owned(inline(&scalar)?);
         }
         let scalar = scalarize(&scalar)?;
-        // what is over D0 stays as it is; D_ReLU can lower what D0 cannot, such as a maximum with 0
+        // what is over D0 stays as it is; the rest goes into D_ReLU, of whose products those by -1 and 1 are signs here
         let steps = match Steps::of(&scalar) {
             Err(ReductionError::Outside(_)) => Steps::of(&lower(&scalar, Dictionary::Relu)?)?,
             other => other?,
