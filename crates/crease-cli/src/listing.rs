@@ -2,7 +2,7 @@
 
 use crate::along;
 use crate::budget;
-use crate::commands::differentiable::write_certificate;
+use crate::commands::differentiable::Certificate;
 use crate::contains::{Contains, combination, json_weights};
 use crate::interrupt::Interrupt;
 use crate::local::Local;
@@ -62,6 +62,7 @@ impl Listing {
         if let Some(text) = &self.contains {
             along::vector("--contains", text, &at.source)?;
         }
+        let certificate = Certificate::prepare(self.certificate.as_deref())?;
         let interrupt = Interrupt::listen();
         let mut progress = Progress::new();
         let found = neighbouring_gradients_with(&at.model, element, limits, |event| {
@@ -92,11 +93,9 @@ impl Listing {
             None => None,
         };
         let mut written = false;
-        if let (Some(file), Some(c)) = (&self.certificate, &contains)
-            && let Some(text) = membership_certificate(&at.model, element, &c.vector, &c.found, &found.gradients)?
-        {
-            write_certificate(&text, file)?;
-            written = true;
+        if let (Some(certificate), Some(c)) = (certificate, &contains) {
+            let text = membership_certificate(&at.model, element, &c.vector, &c.found, &found.gradients)?;
+            written = certificate.write(text)?;
         }
         let stationary = self.stationary.then(|| found.stationarity());
         drop(progress);
@@ -158,7 +157,10 @@ impl Report<'_> {
         }
         let w = &found.work;
         let each = w.programs as f64 / found.cells.max(1) as f64;
-        let mut work = format!("{}, {each:.3} for each cell", many(w.programs, "linear program"));
+        let mut work = many(w.programs, "linear program");
+        if found.cells > 0 {
+            work.push_str(&format!(", {each:.3} for each cell"));
+        }
         if w.exact > 0 {
             work.push_str(&format!("; {} in rationals", output::count(w.exact)));
         }
@@ -173,6 +175,7 @@ impl Report<'_> {
         let open = self.vertices.iter().filter(|v| v.is_none()).count();
         let distinct = output::count(n);
         match (n, open) {
+            (0, _) => "none within the limits".into(),
             (1, 0) if self.found.complete() => "1: the program is differentiable here".into(),
             (_, 0) if corners == n => format!("{distinct} distinct, all vertices of the Clarke subdifferential"),
             (_, 0) => format!("{distinct} distinct, {} vertices of the Clarke subdifferential", output::count(corners)),

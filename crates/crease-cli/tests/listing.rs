@@ -235,3 +235,42 @@ fn membership_has_a_certificate() {
     }
     assert_eq!(ask("x=1,y=1")["certificate"], json!(false));
 }
+
+#[test]
+fn curved_kinks_are_not_called_complete() {
+    // between the axis and the parabola the gradient is near (0, -2), but along every direction the function is flat
+    let program = "abs(y - x^2) - abs(y)";
+    let answer = run_json(&[
+        "clarke",
+        "--all",
+        "-e",
+        program,
+        "--at",
+        "y=0,x=0",
+        "--contains",
+        "y=-2",
+        "--stationary",
+        "--json",
+    ]);
+    assert_eq!((&answer["complete"], &answer["contains"]["verdict"]), (&json!(false), &json!("undecided")));
+    let text = ok(&["clarke", "--all", "-e", &format!("{program} + y"), "--at", "y=0,x=0", "--stationary"]);
+    assert!(text.contains("the arguments of kinks are curved here"), "{text}");
+    assert!(text.contains("stationary  not decided"), "{text}");
+    // independent kinks take all branches, curved or not
+    let independent =
+        run_json(&["clarke", "--all", "-e", "relu(y - x^2) + relu(x + y^2)", "--at", "y=0,x=0", "--json"]);
+    assert_eq!((&independent["complete"], &independent["cells"]), (&json!(true), &json!(4)));
+    // what is smooth may stand around kinks
+    let around = run_json(&["clarke", "--all", "-e", "(1 + relu(y - x))^2 * (x + 1)", "--at", "y=0,x=0", "--json"]);
+    assert_eq!((&around["complete"], &around["distinct"]), (&json!(true), &json!(2)));
+}
+
+#[test]
+fn limits_hold_within_large_maxima() {
+    let point = format!("v=[{}]", vec!["0"; 1500].join(","));
+    let start = std::time::Instant::now();
+    let answer = run_json(&["clarke", "--all", "-e", "max(v)", "--at", &point, "--seconds", "0.5", "--json"]);
+    assert_eq!(answer["complete"], json!(false));
+    // not a matter of speed: without a look at the clock it would take minutes
+    assert!(start.elapsed().as_secs() < 60);
+}

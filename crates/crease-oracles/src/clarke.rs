@@ -1,8 +1,8 @@
 //! One Clarke subgradient, at a cost that does not depend on the dimension.
 //!
 //! Pick a random direction d, run the tangents along d once, lock every tie by them, run backward over what is locked. For almost
-//! every d the function is differentiable at x + t d for small t > 0 with the gradient that comes out: a limit of gradients, hence
-//! a Clarke and a lexicographic subgradient. Members that still tie along d must be the same linear form once everything below is
+//! every d the function is differentiable at x + t d for small t > 0, and its gradient there tends to what comes out: a limit of
+//! gradients, hence a Clarke and a lexicographic subgradient. Members that still tie along d must be the same linear form once everything below is
 //! locked, else the direction was not generic and another one is drawn. That is checked in the prime field for all of them at once
 //! and then, where it is affordable, exactly.
 
@@ -26,7 +26,7 @@ const EXACT_BUDGET: usize = 5_000_000;
 pub struct ClarkeElement {
     /// The subgradient.
     pub gradient: Vec<Rational>,
-    /// The function is differentiable at x + t d with this gradient, for small t > 0.
+    /// The function is differentiable at x + t d for small t > 0, and its gradient there tends to this one.
     pub direction: Vec<Rational>,
     /// For each kink, the member that is selected along the direction.
     pub picked: Vec<usize>,

@@ -329,3 +329,73 @@ fn two_lexicographic_subgradients_exist_iff_it_is_not_differentiable() {
     }
     assert!(yes > 50 && no > 50, "{yes} yes, {no} no");
 }
+
+/// Limits of gradients of curved programs, found by walking near the point and not by the model: all that is found must be in a list
+/// that is called complete.
+#[test]
+fn complete_lists_hold_what_is_found_nearby() {
+    use crease_core::differentiate::{How, backprop};
+    use crease_core::number::Rational;
+    use crease_core::{Tensor, abs, run};
+    use crease_oracles::{EnumerateLimits, neighbouring_gradients};
+    type Make = for<'t> fn(&[Var<'t>]) -> Var<'t>;
+    let cases: [Make; 8] = [
+        |x| abs(x[1] - x[0] * x[0]) - abs(x[1]),
+        |x| max(&[x[0] * x[0], x[1]]) - relu(x[1]),
+        |x| relu(x[1] - x[0] * x[0]) + relu(x[0] + x[1] * x[1]),
+        |x| relu(x[0] * x[1]) + abs(x[0] - x[1]),
+        |x| (1.0 + relu(x[1] - x[0])) * (2.0 - abs(x[0])) * (x[0] + 1.0),
+        |x| abs(abs(x[0] + x[1]) - x[1] * x[1]) - relu(x[0] + x[1]),
+        |x| relu(x[0] - x[1]) * relu(x[0]) + relu(x[0] + x[0] * x[1]),
+        |x| max(&[x[0], x[1], x[0] * x[1]]),
+    ];
+    let mut complete = 0;
+    for (i, make) in cases.iter().enumerate() {
+        let p = trace(2, make).unwrap();
+        let found = neighbouring_gradients(&model_at(&p, &[0, 0]), 0, EnumerateLimits::default()).unwrap();
+        complete += usize::from(found.complete());
+        let d = backprop(&p, &How::default()).unwrap();
+        let mut rng = Rng::new(i as u64);
+        for step in 0..2000 {
+            // curves of first and second order through the point, and points that lie anywhere near it
+            let t = Rational::new(1, 1 << 20).unwrap();
+            let (a, b) = (Rational::from(rng.within(64)), Rational::from(rng.within(64)));
+            let second = &t * &t;
+            let at = match step % 3 {
+                0 => [&t * &a, &t * &b],
+                1 => [&t * &a, &second * &(&a * &(&a * &b)) * Rational::new(1, 64).unwrap()],
+                _ => [&second * &(&b * &(&a * &b)) * Rational::new(1, 64).unwrap(), &t * &b],
+            };
+            let inputs: Vec<Tensor<Rational>> = at.iter().map(|x| Tensor::scalar(x.clone())).collect();
+            if !crease_core::kinks(&p, &inputs).unwrap().1.is_empty() {
+                continue;
+            }
+            let out = run(&d, &inputs).unwrap();
+            let near = |g: &[Rational]| {
+                let bound = Rational::new(1, 1000).unwrap();
+                (0..2).all(|k| (&g[k] - &out[k + 1].data()[0]).abs() <= bound)
+            };
+            let known = found.gradients.iter().any(|n| near(&n.gradient));
+            assert!(
+                known || !found.complete(),
+                "case {i} at {at:?}: {:?}",
+                out[1..].iter().map(|t| t.data()).collect::<Vec<_>>()
+            );
+        }
+    }
+    assert!((3..8).contains(&complete), "{complete} complete");
+}
+
+#[test]
+fn directions_are_found_among_thousands_of_kinks() {
+    // many clauses of two literals that all directions near (1, 1, ...) satisfy
+    let n = 400;
+    let p = trace(n, |x| {
+        let clauses: Vec<Var<'_>> =
+            (0..n).flat_map(|i| (1..6).map(move |k| relu(max(&[x[i], x[(i + k) % n]])))).collect();
+        min(&clauses)
+    })
+    .unwrap();
+    let (answer, decision) = decided(&model_at(&p, &vec![0; n]), &search());
+    assert!(!answer && decision.by == Argument::Search);
+}

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// One Clarke subgradient at a point, or all limits of gradients
 ///
-/// Takes a random direction d and returns the gradient that the program has at x + t d for small t > 0: a limit of gradients,
+/// Takes a random direction d and returns what the gradient at x + t d tends to as t > 0 becomes small: a limit of gradients,
 /// hence a Clarke subgradient, whatever automatic differentiation would say at x. The direction is part of the answer, so that it
 /// can be checked. The cost does not depend on the number of inputs.
 ///

@@ -5,10 +5,12 @@ use crate::local::{self, Local};
 use crate::output;
 use crate::rows::{Rows, width};
 use crate::source::SourceArgs;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use crease_oracles::{Argument, ClarkeElement, Decision, Verdict, differentiable};
 use serde_json::Value;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Whether a program is differentiable at a point
@@ -49,30 +51,45 @@ impl Differentiable {
     pub fn run(&self) -> Result<String> {
         let at = Local::load(&self.source)?;
         let (k, element) = at.scalar_output("differentiability", self.output)?;
+        let certificate = Certificate::prepare(self.certificate.as_deref())?;
         let decision = self.budget.watched(|effort| {
             let effort = crease_oracles::Effort { seed: self.seed, proof: self.certificate.is_some(), ..*effort };
             differentiable(&at.model, element, &effort)
         })?;
-        let written = self.certificate.as_deref().map(|file| certify(&decision, file)).transpose()?;
+        let written = certificate.map(|c| c.write(decision.certificate())).transpose()?;
         let report = Report { at: &at, k, decision: &decision, written: written.unwrap_or(false) };
         Ok(if self.json { output::json(&report.json()) } else { report.text(self.certificate.as_deref()) })
     }
 }
 
-/// Writes the certificate of a decision, if it is a yes or no.
-pub fn certify(decision: &Decision, file: &Path) -> Result<bool> {
-    if matches!(decision.verdict, Verdict::Unknown { .. }) {
-        return Ok(false);
-    }
-    let Some(text) = decision.certificate() else {
-        bail!("there is no certificate: the local model is rounded or too large to be written down");
-    };
-    write_certificate(&text, file)?;
-    Ok(true)
+/// A file for a certificate, made before a search, so that one does not learn afterwards that it cannot be written.
+pub struct Certificate<'a> {
+    path: &'a Path,
+    file: File,
 }
 
-pub fn write_certificate(text: &str, file: &Path) -> Result<()> {
-    std::fs::write(file, text).with_context(|| format!("the certificate cannot be written to {}", file.display()))
+impl<'a> Certificate<'a> {
+    /// Makes the file, empty.
+    pub fn prepare(path: Option<&'a Path>) -> Result<Option<Self>> {
+        let Some(path) = path else { return Ok(None) };
+        let file = File::create(path).with_context(|| refused(path))?;
+        Ok(Some(Certificate { path, file }))
+    }
+
+    /// Writes the text; if there is none, the file goes away. Whether it was written.
+    pub fn write(mut self, text: Option<String>) -> Result<bool> {
+        let Some(text) = text else {
+            // a file that cannot be removed stays empty, and proves nothing
+            let _ = std::fs::remove_file(self.path);
+            return Ok(false);
+        };
+        self.file.write_all(text.as_bytes()).with_context(|| refused(self.path))?;
+        Ok(true)
+    }
+}
+
+fn refused(path: &Path) -> String {
+    format!("the certificate cannot be written to {}", path.display())
 }
 
 /// The word for a verdict.
@@ -150,8 +167,13 @@ impl Report<'_> {
             rows.add("search", &parts.join(", "));
         }
         at.exactness(&mut rows);
-        if let Some(file) = file.filter(|_| self.written) {
-            rows.add("certificate", &format!("{}, to be checked with crease check", file.display()));
+        match (file, self.written) {
+            (Some(file), true) => {
+                rows.add("certificate", &format!("{}, to be checked with crease check", file.display()));
+            }
+            (Some(_), false) if at.model.is_exact() => rows.add("certificate", "none"),
+            (Some(_), false) => rows.add("certificate", "none, since it would have to be about rounded numbers"),
+            (None, _) => {}
         }
         rows.text()
     }

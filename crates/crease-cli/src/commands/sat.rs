@@ -1,6 +1,6 @@
 //! `crease sat`: a formula decided by asking whether its program is differentiable, answered like a SAT solver.
 
-use super::differentiable::{certify, counts};
+use super::differentiable::{Certificate, counts};
 use super::reduce::{Form, read_formula};
 use crate::budget::Budget;
 use crate::output;
@@ -46,12 +46,13 @@ impl Sat {
     /// What is to be printed, and the exit code.
     pub fn run(&self) -> Result<(String, i32)> {
         let cnf = read_formula(&self.file)?;
+        let certificate = Certificate::prepare(self.certificate.as_deref())?;
         let solved = self.budget.watched(|effort| {
             let effort = Effort { proof: self.certificate.is_some(), ..*effort };
             solve(&cnf, self.form.into(), &effort)
         })?;
-        if let Some(file) = &self.certificate {
-            certify(&solved.decision, file)?;
+        if let Some(certificate) = certificate {
+            certificate.write(solved.decision.certificate())?;
         }
         let (word, code) = match &solved.answer {
             Satisfiability::Satisfiable(_) => ("SATISFIABLE", 10),

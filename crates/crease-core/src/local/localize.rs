@@ -1,5 +1,6 @@
 //! Building the local model: one pass over the scalar equations of a program, values and tangents together.
 
+use super::curvature::{self, Class};
 use super::select::Truth;
 use super::weigh::Tie;
 use super::{ActiveKink, Exactness, LocalModel, Margin, Node, NodeId, Stored, Term};
@@ -76,12 +77,15 @@ pub fn localize(p: &Program, at: &[Tensor<Rational>]) -> Result<LocalModel, Loca
             margins: Vec::new(),
             exactness: Exactness::Exact,
             lost: false,
+            curved: false,
         },
         zero: NodeId(directions as u32),
         near: vec![false],
         unfinished: Vec::new(),
         undecided: Vec::new(),
         overflow: false,
+        bent: false,
+        curved: Vec::new(),
         origin: 0,
         operation: "",
     };
@@ -129,6 +133,9 @@ pub(super) struct Localizer<'p> {
     unfinished: Vec<(NodeId, usize, &'static str, Tie)>,
     undecided: Vec<usize>,
     overflow: bool,
+    /// whether kinks of the equation at hand may have curved arguments, and those kinks that may
+    bent: bool,
+    curved: Vec<NodeId>,
     /// the equation of the root program that is being worked on, and the operation there that may have a kink
     origin: usize,
     pub operation: &'static str,
@@ -246,6 +253,9 @@ impl Localizer<'_> {
         let start = self.model.members.len() as u32;
         self.model.members.extend(distinct);
         let node = self.push(Stored::Max { start, end: self.model.members.len() as u32 }, near);
+        if self.bent {
+            self.curved.push(node);
+        }
         self.unfinished.push((node, self.origin, self.operation, tie(entries)));
         node
     }
@@ -305,7 +315,15 @@ impl Localizer<'_> {
         let mut truths: HashMap<Atom, Truth> = HashMap::new();
         let minus = Mixed::one().neg();
         let one = Mixed::one();
+        let mut classes = vec![Class::Affine; values.len()];
         for (i, e) in q.equations().enumerate() {
+            // within selections it is that of the selection
+            if depth == 0 {
+                let args: Vec<Class> = e.args.iter().map(|&a| curvature::of_atom(&classes, a)).collect();
+                let (class, bent) = curvature::of_equation(q, &e, &args, 0);
+                self.bent = bent;
+                classes.extend(e.results().map(|_| class));
+            }
             match origins {
                 Origins::Same => self.origin = i,
                 Origins::Listed(list) => self.origin = list[i] as usize,
@@ -489,6 +507,7 @@ impl Localizer<'_> {
             let undecided = self.undecided.iter().map(|&i| site(i)).collect();
             self.model.exactness = Exactness::Approximate { undecided };
         }
+        self.model.curved = self.curved.iter().any(|n| used[n.index()]);
         for (node, equation, operation, tie) in self.unfinished {
             if used[node.index()] {
                 self.model.kinks.push(ActiveKink { node, operation, site: site(equation), tie });

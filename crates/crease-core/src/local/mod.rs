@@ -14,6 +14,7 @@
 //! numbers are certain enclosures for as long as ties have to be decided, coefficients are the nearest doubles, and every tie
 //! that could be neither proved nor refuted is listed.
 
+mod curvature;
 mod enclosure;
 mod localize;
 mod lower;
@@ -122,6 +123,8 @@ pub struct LocalModel {
     exactness: Exactness,
     /// Whether a coefficient was rounded to zero, so that its slack is not kept, or to nothing at all.
     lost: bool,
+    /// Whether an active kink has an argument that is not piecewise affine near the point.
+    curved: bool,
 }
 
 impl LocalModel {
@@ -195,6 +198,22 @@ impl LocalModel {
     /// How far the numbers can be trusted.
     pub fn exactness(&self) -> &Exactness {
         &self.exactness
+    }
+
+    /// Whether the arguments of all active kinks are piecewise affine near the point, as far as that can be seen from the operations. Then
+    /// the limits of gradients at the point are the gradients of the model; otherwise there may be more of them.
+    ///
+    /// ```
+    /// use crease_core::{abs, exp, local::localize, trace, Rational, Tensor};
+    /// let zeros = vec![Tensor::scalar(Rational::ZERO); 2];
+    /// // beside the parabola the gradient is near (0, -2), but along every direction the function is flat
+    /// let p = trace(2, |x| abs(x[1] - x[0] * x[0]) - abs(x[1])).unwrap();
+    /// assert!(!localize(&p, &zeros).unwrap().has_affine_kinks());
+    /// let p = trace(2, |x| exp(abs(x[1] - 2.0 * x[0])) * x[1]).unwrap();
+    /// assert!(localize(&p, &zeros).unwrap().has_affine_kinks());
+    /// ```
+    pub fn has_affine_kinks(&self) -> bool {
+        !self.curved
     }
 
     /// Whether everything in the model is exact.

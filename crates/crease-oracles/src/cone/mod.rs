@@ -187,7 +187,7 @@ impl Cone {
             return Err(conflict);
         }
         self.work.programs += 1;
-        match self.float.solve(forms, &self.bounds) {
+        match self.float.solve(forms, &self.bounds, &|| true) {
             Outcome::Within => Ok(()),
             Outcome::Contradiction(parts) => match self.certified(forms, parts) {
                 Some(conflict) => Err(conflict),
@@ -197,9 +197,9 @@ impl Cone {
         }
     }
 
-    /// As [`check_quick`](Self::check_quick), but never in rationals: where floats get lost, no conflict is found. For large cones, in which
+    /// As [`check_quick`](Self::check_quick), but never in rationals: where floats get lost, or are told not to go on, no conflict is found. For large cones, in which
     /// rationals grow long, and for questions that will be asked again when more is known.
-    pub fn glance(&mut self, forms: &Forms) -> Result<(), Conflict> {
+    pub fn glance(&mut self, forms: &Forms, go_on: &dyn Fn() -> bool) -> Result<(), Conflict> {
         if let Some(conflict) = self.clash() {
             return Err(conflict);
         }
@@ -208,7 +208,7 @@ impl Cone {
             if attempt > 0 {
                 self.float = self.float.rebuilt(forms, &self.bounds);
             }
-            let Outcome::Contradiction(parts) = self.float.solve(forms, &self.bounds) else { break };
+            let Outcome::Contradiction(parts) = self.float.solve(forms, &self.bounds, go_on) else { break };
             if let Some(conflict) = self.certified(forms, parts) {
                 return Err(conflict);
             }
@@ -252,7 +252,7 @@ impl Cone {
     fn check_exact(&mut self, forms: &Forms) -> Result<(), Conflict> {
         self.work.exact += 1;
         let mut exact: Simplex<Rational> = self.float.rebuilt(forms, &self.bounds);
-        match exact.solve(forms, &self.bounds) {
+        match exact.solve(forms, &self.bounds, &|| true) {
             Outcome::Contradiction(parts) => {
                 let mut parts: Vec<(usize, Rational)> = parts.into_iter().map(|(h, _, m)| (h as usize, m)).collect();
                 parts.sort_by_key(|part| part.0);

@@ -4,7 +4,7 @@
 //! are coordinates are *free to be set* (nonbasic), and every other one (basic) has a row that says what it is in terms of those.
 //! Set variables always lie within their bounds; a basic variable that does not is exchanged for a set one that can still move, and
 //! if none can, its row proves that the bounds contradict each other. There is nothing to be optimised, so all choices are ties; to break them
-//! in a way that makes progress, leaving its bound has a price for each set variable, drawn anew for each question, and the cheapest is
+//! in a way that makes progress, leaving its bound has a price for each set variable, as good as random, and the cheapest is
 //! exchanged: the dual simplex method. Dropping bounds needs no work at all, so searches may go
 //! back as they like. The same code runs on floats, where it is fast and its answers are guesses, and on rationals.
 
@@ -293,8 +293,8 @@ impl<N: Scalar> Simplex<N> {
         }
     }
 
-    /// Looks for values within all bounds.
-    pub fn solve(&mut self, forms: &Forms, bounds: &Bounds) -> Outcome<N> {
+    /// Looks for values within all bounds. Floats give up if they are told not to go on.
+    pub fn solve(&mut self, forms: &Forms, bounds: &Bounds, go_on: &dyn Fn() -> bool) -> Outcome<N> {
         if !N::EXACT && self.aged > STALE {
             *self = self.rebuilt(forms, bounds);
         }
@@ -302,6 +302,9 @@ impl<N: Scalar> Simplex<N> {
         let patience = 2 * (self.rows.len() + self.dimension()) + 20;
         let most = if N::EXACT { usize::MAX } else { 20 * patience };
         for count in 0..most {
+            if !N::EXACT && count % 16 == 15 && !go_on() {
+                return Outcome::GaveUp;
+            }
             // the worst offender is usually a good choice, and the first one, by Bland, never goes round in circles
             let bland = count > patience;
             let Some((r, raise, target)) = self.offender(bounds, bland) else { return Outcome::Within };
@@ -313,7 +316,7 @@ impl<N: Scalar> Simplex<N> {
         Outcome::GaveUp
     }
 
-    /// Draws prices: positive to leave a lower bound, negative to leave an upper one, nothing for variables that are at no bound.
+    /// Sets prices: positive to leave a lower bound, negative to leave an upper one, nothing for variables that are at no bound.
     fn set_prices(&mut self, bounds: &Bounds) {
         for (j, &v) in self.columns.iter().enumerate() {
             let value = &self.values[v as usize];

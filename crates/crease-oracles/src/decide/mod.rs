@@ -24,6 +24,7 @@ mod signs;
 mod theory;
 
 use crate::conservative::GRAPH_BUDGET;
+use crate::sweep::sizes;
 use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, directional, output};
 use crease_core::local::{Exactness, LocalModel, NormalForm};
 use crease_core::number::{Interval, Number, Rational};
@@ -320,10 +321,18 @@ fn near(
     let slope = directional(model, direction)?.swap_remove(output_number);
     debug_assert_ne!(slope, along(&first.gradient), "the search found a direction that shows nothing");
     let mut random = SplitMix64::new(seed);
+    // many members leave little room between them
+    let members: usize = sizes(model).iter().map(|n| n - 1).sum();
+    let first_bits = 8 + members.checked_ilog2().unwrap_or(0) as i32;
     for attempt in 0..64 {
         // the direction itself, then ever smaller steps away from it
-        let far = Rational::from(2).pow(8 * attempt).unwrap_or(Rational::ONE);
-        let mut step = || if attempt == 0 { Rational::ZERO } else { Rational::from(random.below(2049) as i64 - 1024) };
+        let bits = (first_bits + attempt).min(40);
+        let far = Rational::from(2).pow(bits + 4 * attempt).unwrap_or(Rational::ONE);
+        let range = 1i64 << bits;
+        let mut step = || match attempt {
+            0 => Rational::ZERO,
+            _ => Rational::from(random.below(2 * range as u64 + 1) as i64 - range),
+        };
         let moved: Vec<Rational> = direction.iter().map(|d| &(d * &far) + &step()).collect();
         if let Some(e) = clarke_along(model, output_number, &moved)?
             && along(&e.gradient) == slope

@@ -12,7 +12,7 @@
 use super::form::Form;
 use crease_core::local::NormalForm;
 use crease_core::number::Rational;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// How two items of a kink became one. Items are numbered, the forms of the kink first.
 #[derive(Clone, Copy, Debug)]
@@ -66,12 +66,13 @@ impl Relus {
     }
 
     fn substitute(&self, form: &crease_core::local::Form, kinks: &[Form], left: &mut usize) -> Option<Form> {
-        let mut sum = Form::new(form.directions.iter().map(|(i, c)| (*i as u32, c.clone())).collect());
+        let mut sum: BTreeMap<u32, Rational> = form.directions.iter().map(|(i, c)| (*i as u32, c.clone())).collect();
         for (k, c) in &form.kinks {
-            sum = sum.plus(c, &kinks[*k]);
-            *left = left.checked_sub(sum.terms().len())?;
+            let terms = kinks[*k].terms();
+            *left = left.checked_sub(terms.len())?;
+            terms.iter().for_each(|(v, x)| sum.entry(*v).or_default().add_mul(c, x));
         }
-        Some(sum)
+        Some(Form::new(sum.into_iter().filter(|t| !t.1.is_zero()).collect()))
     }
 
     /// Joins the items two by two, neighbours in a fixed order first, so that forms stay short and the order of arguments does not matter.

@@ -20,9 +20,18 @@ pub(crate) enum Outcome {
     Limit(Limit),
 }
 
+/// The most numbers of a tableau.
+const TABLEAU: usize = 40_000_000;
+
 /// Looks for a direction along which h, a form in the direction and in relus, is not zero.
 pub(crate) fn search(relus: &Relus, h: &Form, effort: &Effort<'_>, counts: &mut SearchCounts) -> Outcome {
     let signs = Signs::new(relus, h);
+    let (columns, rows) = (relus.dimension + relus.arguments.len(), 2 * signs.phases_used());
+    if columns.saturating_mul(rows) > TABLEAU {
+        return Outcome::Limit(Limit::TooLarge);
+    }
+    let conflicts = Cell::new(0);
+    let go_on = || effort.exhausted(&Progress { conflicts: conflicts.get() }).is_none();
     let record = RefCell::new(Record::default());
     let kept = effort.proof.then_some(&record);
     let found = RefCell::new(None);
@@ -30,7 +39,7 @@ pub(crate) fn search(relus: &Relus, h: &Form, effort: &Effort<'_>, counts: &mut 
         effort,
         record: kept,
         found: &found,
-        counts: RefCell::new(counts),
+        conflicts: &conflicts,
         calls: Cell::new(0),
         limit: Cell::new(None),
     };
@@ -43,19 +52,19 @@ pub(crate) fn search(relus: &Relus, h: &Form, effort: &Effort<'_>, counts: &mut 
         let mut clause: Vec<Lit> = clause.into_iter().map(|n| literal(&variables, n)).collect();
         consistent &= solver.add_clause_reuse(&mut clause);
     }
-    let mut theory = Arithmetic::new(relus, &signs, h, &variables, kept, &found);
+    let mut theory = Arithmetic::new(relus, &signs, h, &variables, kept, &found, &go_on);
     let result = if consistent { solver.solve_limited_th(&mut theory, &[]) } else { lbool::FALSE };
     let (lemmas, programs) = (theory.lemmas, theory.programs());
     drop(theory);
-    let watch = solver.cb();
-    {
-        let mut counts = watch.counts.borrow_mut();
-        counts.atoms = signs.atoms.len();
-        counts.phases = signs.phases_used();
-        counts.lemmas = lemmas;
-        counts.linear_programs = programs;
-    }
-    let limit = watch.limit.get();
+    *counts = SearchCounts {
+        relus: counts.relus,
+        atoms: signs.atoms.len(),
+        phases: signs.phases_used(),
+        conflicts: conflicts.get(),
+        lemmas,
+        linear_programs: programs,
+    };
+    let limit = solver.cb().limit.get();
     drop(solver);
     match found.into_inner() {
         Some(direction) => Outcome::Found(direction),
@@ -69,14 +78,14 @@ struct Watch<'a> {
     effort: &'a Effort<'a>,
     record: Option<&'a RefCell<Record>>,
     found: &'a RefCell<Option<Vec<Rational>>>,
-    counts: RefCell<&'a mut SearchCounts>,
+    conflicts: &'a Cell<u64>,
     calls: Cell<u32>,
     limit: Cell<Option<Limit>>,
 }
 
 impl Callbacks for Watch<'_> {
     fn on_new_clause(&mut self, clause: &[Lit], _: ClauseKind) {
-        self.counts.borrow_mut().conflicts += 1;
+        self.conflicts.set(self.conflicts.get() + 1);
         if let Some(record) = self.record {
             record.borrow_mut().learn(clause.iter().map(|&l| number(l)));
         }
@@ -92,7 +101,7 @@ impl Callbacks for Watch<'_> {
         if self.limit.get().is_some() || self.found.borrow().is_some() {
             return true;
         }
-        let conflicts = self.counts.borrow().conflicts;
+        let conflicts = self.conflicts.get();
         let mut limit = self.effort.conflicts.filter(|&most| conflicts >= most).map(Limit::Conflicts);
         // clocks and callers are asked now and then
         let calls = self.calls.get();

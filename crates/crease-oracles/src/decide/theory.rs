@@ -61,6 +61,8 @@ pub(crate) struct Arithmetic<'a> {
     levels: Vec<Level>,
     /// A direction along which h is not zero.
     found: &'a RefCell<Option<Vec<Rational>>>,
+    /// Whether there is time.
+    go_on: &'a dyn Fn() -> bool,
     /// Lemmas so far.
     pub lemmas: u64,
     /// Linear programs of final checks so far.
@@ -75,6 +77,7 @@ impl<'a> Arithmetic<'a> {
         variables: &'a [Var],
         record: Option<&'a RefCell<Record>>,
         found: &'a RefCell<Option<Vec<Rational>>>,
+        go_on: &'a dyn Fn() -> bool,
     ) -> Self {
         let n = relus.dimension + relus.arguments.len();
         let mut arithmetic = Arithmetic {
@@ -89,6 +92,7 @@ impl<'a> Arithmetic<'a> {
             seen: 0,
             levels: Vec::new(),
             found,
+            go_on,
             lemmas: 0,
             programs: 0,
         };
@@ -140,7 +144,7 @@ impl<'a> Arithmetic<'a> {
         if self.sources.len() == before {
             return None;
         }
-        match self.cone.glance(&self.forms) {
+        match self.cone.glance(&self.forms, self.go_on) {
             Err(conflict) => Some(self.explain(&conflict)),
             Ok(()) => {
                 self.try_point();

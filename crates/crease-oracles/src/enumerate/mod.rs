@@ -1,5 +1,6 @@
 //! All neighbouring gradients: the limits of gradients at nearby points where the program is differentiable. Their convex hull is the
-//! Clarke subdifferential. Section 5.3 of the paper.
+//! Clarke subdifferential. Section 5.3 of the paper, where programs are piecewise linear; elsewhere the model shows those limits that
+//! straight directions lead to, and these are all if the arguments of kinks are piecewise affine or the kinks independent.
 //!
 //! What enters is a local model and limits; what leaves is [`Neighbours`]: every gradient with a direction along which it is
 //! attained, and whether the list is complete. The directions around the point fall into open cones on which the model is
@@ -28,6 +29,7 @@ mod witness;
 use crate::{OracleError, clarke_along, clarke_element, output};
 use crease_core::local::{LocalModel, NormalForm};
 use crease_core::number::Rational;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 use tree::Tree;
@@ -84,6 +86,10 @@ pub enum EnumerateLimit {
     /// The normal form of the model is too large. One gradient is returned.
     #[error("the local model has too many terms")]
     TooLarge,
+    /// The argument of a kink is curved near the point, so that branches may be taken beside those that the model, which is of first
+    /// order, takes along directions: all in the list are neighbouring gradients, but there may be more.
+    #[error("the arguments of kinks are curved here, so there may be gradients that no straight direction shows")]
+    FirstOrder,
     /// Coefficients of the model are rounded, and ties may be open: the list is that of the rounded model.
     #[error("coefficients of the local model are rounded")]
     Rounded,
@@ -107,7 +113,7 @@ pub enum EnumerateLimit {
 pub struct Neighbour {
     /// The gradient.
     pub gradient: Vec<Rational>,
-    /// The program is differentiable at x + t d with this gradient, for small t > 0.
+    /// The program is differentiable at x + t d for small t > 0, and its gradient there tends to this one.
     pub direction: Vec<Rational>,
     /// In how many cells it is the gradient, of those that were visited.
     pub cells: u64,
@@ -208,8 +214,8 @@ impl Neighbours {
     }
 }
 
-/// All neighbouring gradients of one scalar output: the B-subdifferential, which for these functions is the lexicographic
-/// subdifferential.
+/// All neighbouring gradients of one scalar output: the B-subdifferential, which for piecewise-linear programs is the lexicographic
+/// subdifferential. Where the arguments of kinks are curved the list may lack some, and is not called complete.
 ///
 /// If a limit ends it, what was found so far is returned, and [`Neighbours::complete`] says no.
 ///
@@ -263,7 +269,10 @@ pub fn neighbouring_gradients_with(
     };
     let whole = normal.kinks.len() == model.kinks().len();
     let mut tree = Tree::new(&normal, limits, &mut tell, whole, &mut generic);
-    let limit = tree.visit().or((!model.is_exact()).then_some(EnumerateLimit::Rounded));
+    let first_order = !model.has_affine_kinks() && !independent(&normal);
+    let limit = tree.visit();
+    let limit = limit.or((!model.is_exact()).then_some(EnumerateLimit::Rounded));
+    let limit = limit.or(first_order.then_some(EnumerateLimit::FirstOrder));
     let (gradients, cells, work) = tree.into_found();
     Ok(Neighbours { gradients, cells, limit, exact: model.is_exact(), work, all_vertices })
 }
@@ -283,6 +292,37 @@ fn keep_used(normal: &mut NormalForm) {
     normal.kinks.retain(|_| keep.next().copied().unwrap_or(false));
     let forms = normal.kinks.iter_mut().flat_map(|k| &mut k.forms).chain(&mut normal.outputs);
     forms.flat_map(|f| &mut f.kinks).for_each(|t| t.0 = number[t.0]);
+}
+
+/// Whether the kinks are independent: for each, how its members differ from the first, as far as that depends on the direction itself and
+/// not on other kinks, and all of these linearly independent. Then all members can win in all combinations, near the point as in the model, even
+/// if the arguments are curved (the linear independence kink qualification of Griewank and Walther).
+fn independent(normal: &NormalForm) -> bool {
+    let minus = Rational::from(-1);
+    let mut pivots: BTreeMap<usize, BTreeMap<usize, Rational>> = BTreeMap::new();
+    for kink in &normal.kinks {
+        for form in &kink.forms[1..] {
+            let difference = form.plus(&minus, &kink.forms[0]);
+            let mut row: BTreeMap<usize, Rational> = difference.directions.into_iter().collect();
+            // rows that are kept have 1 at their pivot
+            while let Some((&i, c)) = row.first_key_value() {
+                let Some(pivot) = pivots.get(&i) else { break };
+                let c = -c;
+                for (j, x) in pivot {
+                    let entry = row.entry(*j).or_default();
+                    entry.add_mul(&c, x);
+                    if entry.is_zero() {
+                        row.remove(j);
+                    }
+                }
+            }
+            let Some((&i, c)) = row.first_key_value() else { return false };
+            let Some(over) = c.inv() else { return false };
+            row.values_mut().for_each(|x| *x = &*x * &over);
+            pivots.insert(i, row);
+        }
+    }
+    true
 }
 
 /// Whether the output adds up maxima, or subtracts them, with nothing but sums and maxima inside: then it is convex, or concave.

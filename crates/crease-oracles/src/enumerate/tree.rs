@@ -11,7 +11,7 @@ use crease_core::local::{Form, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Instant;
@@ -21,6 +21,9 @@ pub(super) type Sparse = Rc<[(usize, Rational)]>;
 
 /// After how many nodes the clock is looked at and progress is told.
 const BREATH: u64 = 64;
+
+/// From how many members on the clock is looked at for each of them.
+const MANY: usize = 100;
 
 /// How many directions are tried for one along which kinks that do not matter do not tie.
 const GENERIC_ATTEMPTS: u32 = 24;
@@ -196,7 +199,7 @@ impl<'n, 't> Tree<'n, 't> {
                 let gradient = pruner.gradient(at, &self.decided);
                 return self.cell(at, gradient, &witness);
             }
-            let mut branches = self.branches(at, &witness);
+            let mut branches = self.branches(at, &witness)?;
             if branches.len() > 1 {
                 nodes.push(Node { at, path: self.path.len(), branches });
                 return Ok(());
@@ -213,6 +216,11 @@ impl<'n, 't> Tree<'n, 't> {
         if !self.nodes.is_multiple_of(BREATH) {
             return Ok(());
         }
+        self.look()
+    }
+
+    /// Looks at the clock, and tells how far it is.
+    fn look(&mut self) -> Result<(), Limit> {
         if self.limits.deadline.is_some_and(|end| Instant::now() >= end) {
             return Err(Limit::Time);
         }
@@ -287,7 +295,8 @@ impl<'n, 't> Tree<'n, 't> {
             Witness::Float(d) => d,
             Witness::Exact(d) => return d.to_vec(),
         };
-        let first = direction_near(&self.forms, &self.path, from, 0).unwrap_or_default();
+        let first = direction_near(&self.forms, &self.path, from, 0)
+            .unwrap_or_else(|| from.iter().filter_map(|&x| Rational::from_f64(x)).collect());
         if at == self.order.len() && self.whole || (self.generic)(&first) {
             return first;
         }
@@ -327,7 +336,7 @@ impl<'n, 't> Tree<'n, 't> {
     }
 
     /// The members that can win at a level; the one that wins at the witness comes last.
-    fn branches(&mut self, at: usize, witness: &Witness) -> Vec<Branch> {
+    fn branches(&mut self, at: usize, witness: &Witness) -> Result<Vec<Branch>, Limit> {
         let k = self.order[at];
         let question = match &self.fixed[k] {
             Some(question) => question.clone(),
@@ -337,11 +346,11 @@ impl<'n, 't> Tree<'n, 't> {
                 self.question(members)
             }
         };
-        match question {
+        Ok(match question {
             Question::Same(form) => vec![Branch { form, halves: Vec::new(), witness: witness.clone() }],
             Question::Two(members, signed) => self.two(members, signed, witness),
-            Question::Many(members) => self.many(k, &members, witness),
-        }
+            Question::Many(members) => self.many(k, &members, witness)?,
+        })
     }
 
     fn two(&mut self, members: [Sparse; 2], second: Signed, witness: &Witness) -> Vec<Branch> {
@@ -368,11 +377,15 @@ impl<'n, 't> Tree<'n, 't> {
         out
     }
 
-    fn many(&mut self, k: usize, members: &[Sparse], witness: &Witness) -> Vec<Branch> {
+    fn many(&mut self, k: usize, members: &[Sparse], witness: &Witness) -> Result<Vec<Branch>, Limit> {
         let mut out = Vec::new();
         let mut own = None;
         for j in 0..members.len() {
+            if members.len() > MANY {
+                self.look()?;
+            }
             let mut halves: Vec<Half> = Vec::new();
+            let mut known: HashSet<Half> = HashSet::new();
             let mut lost = false;
             for i in (0..members.len()).filter(|&i| i != j) {
                 let Some(signed) = self.pair(k, members, j, i) else { continue };
@@ -384,11 +397,11 @@ impl<'n, 't> Tree<'n, 't> {
                     (0, _) => {
                         let half = Half::open(signed);
                         // two members may differ from the winner by proportional forms
-                        if halves.contains(&Half::open(signed.opposite())) {
+                        if known.contains(&Half::open(signed.opposite())) {
                             lost = true;
                             break;
                         }
-                        if !halves.contains(&half) {
+                        if known.insert(half) {
                             halves.push(half);
                         }
                     }
@@ -409,7 +422,7 @@ impl<'n, 't> Tree<'n, 't> {
             }
         }
         out.extend(own);
-        out
+        Ok(out)
     }
 
     /// The form by which one member is larger than another.
