@@ -43,6 +43,7 @@
 //! - [`losses`] and [`networks`]: ready programs for learning.
 //! - [`reductions`]: formulas as programs, and linear ReLU networks.
 //! - [`paper`], [`tables`], [`errata`]: the paper's programs, its cost tables computed, and where it slips.
+//! - [`theorem3`], [`products`]: p directional derivatives are a product of matrices, carried out, and products as programs.
 
 pub mod easy;
 pub mod errata;
@@ -50,8 +51,10 @@ mod error;
 pub mod losses;
 pub mod networks;
 pub mod paper;
+pub mod products;
 pub mod reductions;
 pub mod tables;
+pub mod theorem3;
 
 pub use easy::{Function, grad, hessian, jacobian, jvp, value_and_grad, vjp};
 pub use error::Error;

@@ -9,7 +9,7 @@
 
 use crate::Error;
 use crease_core::op::{Comparison, Op};
-use crease_core::{Builder, Program, Rational, Shape, Tape, abs, elu as elu_of, max_linear, relu};
+use crease_core::{Builder, Program, Shape, Tape, abs, elu as elu_of, max_linear, relu};
 use std::sync::Arc;
 
 fn scalars<const N: usize>(b: &mut Builder, names: [&str; N]) -> Result<[crease_core::Atom; N], Error> {
@@ -91,50 +91,17 @@ pub fn p2() -> Result<Program, Error> {
     Ok(builder.finish(&[sum])?)
 }
 
-/// Sylvester's matrix of order p, row by row: entries 1 and -1, columns orthogonal with squared norm p. p must be a power of
-/// two.
+/// Theorem 3's function `F(x, B, M) = 1/p sum |U B^T M x|`, of cost 6 p^2 + 2 p. It is
+/// [`theorem3::function`](crate::theorem3::function); the proof is beside it.
 ///
 /// ```
-/// use crease::paper::hadamard;
-/// assert_eq!(hadamard(2)?, [1.0, 1.0, 1.0, -1.0]);
-/// assert!(hadamard(3).is_err());
-/// # Ok::<(), crease::Error>(())
-/// ```
-pub fn hadamard(p: usize) -> Result<Vec<f64>, Error> {
-    // beyond this the matrix has more elements than a tensor may have
-    if !p.is_power_of_two() || p > 1 << 14 {
-        let expected = "a power of two, at most 2^14";
-        return Err(Error::Parameter { what: "the order of Sylvester's matrix", expected, got: p.to_string() });
-    }
-    let sign = |i: usize, j: usize| if (i & j).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
-    Ok((0..p * p).map(|k| sign(k / p, k % p)).collect())
-}
-
-/// Theorem 3's function `F(x, B, M) = 1/p sum |U B^T M x|`, with [`hadamard`]'s U, as the proof writes it: three products of a
-/// matrix and a vector, from right to left, and `|t| = relu(t) + relu(-t)`. At unit prices it costs exactly 6 p^2 + 2 p.
-///
-/// Its directional derivatives at x = 0 are those of the absolute values, which no gradient holds: along the columns of
-/// suitable A they are the diagonal of `B^T M A`.
-///
-/// ```
-/// use crease::{cost::{cost, Prices}, paper::theorem3};
-/// for p in [1, 2, 4, 8] {
-///     assert_eq!(cost(&theorem3(p)?).at(&Prices::unit()).to_f64() as usize, 6 * p * p + 2 * p);
-/// }
+/// use crease::{paper::theorem3, Function};
+/// let f = Function::from(theorem3(1)?);
+/// assert_eq!(f.value(&[-2.0, 3.0, 5.0])?, 30.0); // |x b m|
 /// # Ok::<(), crease::Error>(())
 /// ```
 pub fn theorem3(p: usize) -> Result<Program, Error> {
-    let u = hadamard(p)?;
-    let square = Shape::new([p, p])?;
-    let tape = Tape::new("F");
-    let x = tape.input("x", Shape::vector(p)?);
-    let b = tape.input("B", square.clone());
-    let m = tape.input("M", square.clone());
-    let t = tape.tensor(square, u).matmul(b.transpose().matmul(m.matmul(x)));
-    // a multiplication by -1, because the dictionary of the theorem has no negation
-    let size = relu(t) + relu(t * -1.0);
-    let share = Rational::new(1, p as i64).unwrap_or(Rational::ONE);
-    Ok(tape.finish(&[size.sum() * tape.exact(share)])?)
+    crate::theorem3::function(p)
 }
 
 /// The maximum of 2^k numbers as a ReLU network with k layers and weights in {-1, 0, 1}: the construction in the paper's lemma
@@ -332,18 +299,7 @@ pub fn selection_function() -> Result<Program, Error> {
 mod tests {
     use super::*;
     use crate::cost::{Prices, cost};
-    use crate::{Function, How, backprop};
-
-    #[test]
-    fn sylvesters_matrix_has_orthogonal_columns() {
-        for p in [1, 2, 4, 16] {
-            let u = hadamard(p).unwrap();
-            for (i, j) in (0..p).flat_map(|i| (0..p).map(move |j| (i, j))) {
-                let dot: f64 = (0..p).map(|k| u[k * p + i] * u[k * p + j]).sum();
-                assert_eq!(dot, if i == j { p as f64 } else { 0.0 });
-            }
-        }
-    }
+    use crate::{Function, How, Rational, backprop};
 
     #[test]
     fn the_function_of_theorem_3_is_a_norm_of_a_product() {
