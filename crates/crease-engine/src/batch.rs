@@ -1,0 +1,212 @@
+//! The same program at many points: in lanes, on several threads, and summed.
+//!
+//! Points are independent, so it does not matter to a result which thread computes it, or beside which others it stands in a
+//! vector register: every result is that of [`Compiled::run`] at its point, bit for bit. Sums over points are taken in
+//! blocks of [`BLOCK`] points, blocks in order, whatever the number of threads.
+
+use crate::compiled::{Body, Compiled, Workspace};
+use crate::error::EngineError;
+use crate::float::{Float, all_finite};
+use crate::scalar::LANES;
+use crease_core::Arithmetic;
+use std::ops::Range;
+
+/// So many points are summed together before their sum is added to that of the others.
+pub(crate) const BLOCK: usize = 64;
+
+impl<T: Float> Compiled<T> {
+    /// Runs the program at `points` points. An input holds one point after the other, or just one that all share; outputs hold
+    /// one point after the other. Scalar programs run at eight points at once.
+    ///
+    /// ```
+    /// use crease_core::{relu, trace};
+    /// use crease_engine::{compile, Options};
+    /// let p = trace(2, |x| relu(x[0] - x[1])).unwrap();
+    /// let c = compile::<f64>(&p, &Options::default()).unwrap();
+    /// let mut y = [0.0; 3];
+    /// // three values of the first input, one of the second
+    /// c.run_batch(&mut c.workspace(), 3, &[&[1.0, 2.0, 3.0], &[1.5]], &mut [&mut y]).unwrap();
+    /// assert_eq!(y, [0.0, 0.5, 1.5]);
+    /// ```
+    pub fn run_batch(
+        &self,
+        w: &mut Workspace<T>,
+        points: usize,
+        inputs: &[&[T]],
+        outputs: &mut [&mut [T]],
+    ) -> Result<(), EngineError> {
+        self.check(w, points, inputs, outputs)?;
+        self.range(w, 0..points, inputs, outputs)
+    }
+
+    /// As [`Compiled::run_batch`], on as many threads as there are workspaces. The results do not depend on their number.
+    ///
+    /// ```
+    /// use crease_core::trace;
+    /// use crease_engine::{compile, Options};
+    /// let c = compile::<f64>(&trace(1, |x| x[0] * x[0]).unwrap(), &Options::default()).unwrap();
+    /// let x: Vec<f64> = (0..1000).map(f64::from).collect();
+    /// let mut y = vec![0.0; 1000];
+    /// let mut two = [c.workspace(), c.workspace()];
+    /// c.run_parallel(&mut two, 1000, &[&x], &mut [&mut y]).unwrap();
+    /// assert_eq!(y[999], 998_001.0);
+    /// ```
+    pub fn run_parallel(
+        &self,
+        workspaces: &mut [Workspace<T>],
+        points: usize,
+        inputs: &[&[T]],
+        outputs: &mut [&mut [T]],
+    ) -> Result<(), EngineError> {
+        let threads = workspaces.len();
+        let Some(first) = workspaces.first_mut() else { return Err(EngineError::Workspace) };
+        self.check(first, points, inputs, outputs)?;
+        if workspaces.iter().any(|w| w.owner != self.id()) {
+            return Err(EngineError::Workspace);
+        }
+        // a share of whole groups of lanes for each thread
+        let share = points.div_ceil(threads).next_multiple_of(LANES);
+        let mut parts: Vec<(Range<usize>, Vec<&mut [T]>)> = Vec::with_capacity(threads);
+        let mut rest: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
+        let mut start = 0;
+        while start < points {
+            let end = (start + share).min(points);
+            let mut mine = Vec::with_capacity(rest.len());
+            for (o, shape) in rest.iter_mut().zip(&self.outputs) {
+                let (head, tail) = std::mem::take(o).split_at_mut((end - start) * shape.len());
+                mine.push(head);
+                *o = tail;
+            }
+            parts.push((start..end, mine));
+            start = end;
+        }
+        let work = |(range, mut out): (Range<usize>, Vec<&mut [T]>), w: &mut Workspace<T>| {
+            let inputs: Vec<&[T]> = inputs.iter().zip(&self.input_lens).map(|(x, &n)| part(x, n, &range)).collect();
+            self.range(w, 0..range.len(), &inputs, &mut out)
+        };
+        std::thread::scope(|s| {
+            let threads: Vec<_> = parts.into_iter().zip(workspaces).map(|(p, w)| s.spawn(|| work(p, w))).collect();
+            // the error of the first point is the one that is reported
+            threads.into_iter().try_for_each(|t| t.join().unwrap_or(Err(EngineError::Workspace)))
+        })
+    }
+
+    /// The sum of all outputs over `points` points, on as many threads as there are workspaces: a loss over many samples, or
+    /// its gradient. Inputs are as in [`Compiled::run_batch`]; outputs have room for one point. The order of the sums does not
+    /// depend on the number of threads.
+    ///
+    /// ```
+    /// use crease_core::trace;
+    /// use crease_engine::{value_and_grad, Options};
+    /// let p = trace(2, |x| (x[0] - x[1]) * (x[0] - x[1])).unwrap();
+    /// let c = value_and_grad::<f64>(&p, &[0], &Options::default()).unwrap();
+    /// let (mut loss, mut slope) = ([0.0], [0.0]);
+    /// c.run_sum(&mut [c.workspace()], 3, &[&[1.0], &[1.0, 2.0, 3.0]], &mut [&mut loss, &mut slope]).unwrap();
+    /// assert_eq!((loss, slope), ([5.0], [-6.0]));
+    /// ```
+    pub fn run_sum(
+        &self,
+        workspaces: &mut [Workspace<T>],
+        points: usize,
+        inputs: &[&[T]],
+        outputs: &mut [&mut [T]],
+    ) -> Result<(), EngineError> {
+        let threads = workspaces.len();
+        let Some(first) = workspaces.first() else { return Err(EngineError::Workspace) };
+        self.check_inputs(first, points, inputs)?;
+        self.check_outputs(1, outputs)?;
+        if workspaces.iter().any(|w| w.owner != self.id()) {
+            return Err(EngineError::Workspace);
+        }
+        let lens: Vec<usize> = self.outputs.iter().map(|s| s.len()).collect();
+        let width: usize = lens.iter().sum();
+        let blocks = points.div_ceil(BLOCK);
+        let mut partial = vec![T::ZERO; blocks * width];
+        let work = |first: usize, sums: &mut [T], w: &mut Workspace<T>| -> Result<(), EngineError> {
+            let mut room: Vec<Vec<T>> = lens.iter().map(|n| vec![T::ZERO; n * BLOCK]).collect();
+            for (b, sums) in sums.chunks_exact_mut(width).enumerate() {
+                let range = (first + b) * BLOCK..((first + b + 1) * BLOCK).min(points);
+                let inputs: Vec<&[T]> = inputs.iter().zip(&self.input_lens).map(|(x, &n)| part(x, n, &range)).collect();
+                let count = range.len();
+                let mut out: Vec<&mut [T]> = room.iter_mut().zip(&lens).map(|(r, &n)| &mut r[..n * count]).collect();
+                self.range(w, 0..count, &inputs, &mut out)?;
+                let mut at = 0;
+                for (r, &n) in room.iter().zip(&lens) {
+                    for point in r[..n * count].chunks_exact(n) {
+                        sums[at..at + n].iter_mut().zip(point).for_each(|(s, &x)| *s += x);
+                    }
+                    at += n;
+                }
+            }
+            Ok(())
+        };
+        let share = blocks.div_ceil(threads).max(1);
+        std::thread::scope(|s| {
+            let parts = partial.chunks_mut(share * width.max(1)).zip(workspaces).enumerate();
+            let threads: Vec<_> = parts.map(|(t, (sums, w))| s.spawn(move || work(t * share, sums, w))).collect();
+            threads.into_iter().try_for_each(|t| t.join().unwrap_or(Err(EngineError::Workspace)))
+        })?;
+        let mut at = 0;
+        for (out, &n) in outputs.iter_mut().zip(&lens) {
+            out.fill(T::ZERO);
+            for block in partial.chunks_exact(width) {
+                out.iter_mut().zip(&block[at..at + n]).for_each(|(o, &x)| *o += x);
+            }
+            at += n;
+        }
+        Ok(())
+    }
+
+    /// Runs at a range of points.
+    pub(crate) fn range(
+        &self,
+        w: &mut Workspace<T>,
+        points: Range<usize>,
+        inputs: &[&[T]],
+        outputs: &mut [&mut [T]],
+    ) -> Result<(), EngineError> {
+        let checked = self.arithmetic == Arithmetic::Checked;
+        let lanes = matches!(self.body, Body::Scalar(_) | Body::Gradient(..)) && points.len() >= LANES / 2;
+        let step = if lanes { LANES } else { 1 };
+        if lanes && w.lanes.is_none() {
+            w.lanes = match &self.body {
+                Body::Scalar(code) => Some(code.memory(LANES, false)),
+                Body::Gradient(code, _) => Some(code.memory(LANES, true)),
+                Body::Tensor(_) => None,
+            };
+        }
+        let io = (inputs, &self.input_lens[..]);
+        let mut start = points.start;
+        while start < points.end {
+            let range = start..(start + step).min(points.end);
+            start = range.end;
+            let fine = match (&self.body, &mut w.scalar, &mut w.lanes, &mut w.tensor) {
+                (Body::Scalar(code), _, Some(m), _) if lanes => {
+                    code.run::<LANES>(m, range.clone(), io, outputs, checked)
+                }
+                (Body::Gradient(code, wrt), _, Some(m), _) if lanes => {
+                    code.run_reverse::<LANES>(m, range.clone(), io, (outputs, wrt), checked)
+                }
+                (Body::Scalar(code), Some(m), ..) => code.run::<1>(m, range.clone(), io, outputs, checked),
+                (Body::Gradient(code, wrt), Some(m), ..) => {
+                    code.run_reverse::<1>(m, range.clone(), io, (outputs, wrt), checked)
+                }
+                (Body::Tensor(code), .., Some(m)) => code.run(m, range.start, io, outputs),
+                _ => return Err(EngineError::Workspace),
+            };
+            let at =
+                |point: usize| inputs.iter().zip(&self.input_lens).map(move |(x, &n)| part(x, n, &(point..point + 1)));
+            if !fine || checked && range.clone().any(|p| at(p).any(|x| !all_finite(x))) {
+                for point in range {
+                    self.ask_interpreter(&at(point).collect::<Vec<_>>())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The part of an input that holds some points; all of it if the points share it.
+fn part<'x, T>(x: &'x [T], len: usize, points: &Range<usize>) -> &'x [T] {
+    if x.len() == len { x } else { &x[points.start * len..points.end * len] }
+}

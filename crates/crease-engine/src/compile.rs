@@ -1,0 +1,303 @@
+//! From programs to compiled programs, and which engine takes which.
+
+use crate::compiled::{Body, Compiled};
+use crate::error::EngineError;
+use crate::flat::flatten;
+use crate::float::Float;
+use crate::options::{Agreement, Explain, Form, Options};
+use crate::scalar;
+use crate::tensor::{self, Manner};
+use crease_core::differentiate::{Technique, backprop};
+use crease_core::{Arithmetic, Atom, Builder, Kink, Layout, Op, Program, Shape, inline, scalarize, simplify};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Compiles a program.
+///
+/// ```
+/// use crease_core::{trace_shapes, Shape};
+/// use crease_engine::{compile, Options};
+/// let p = trace_shapes(&[Shape::vector(3).unwrap()], |x| vec![(x[0] * x[0]).sum()]).unwrap();
+/// let c = compile::<f32>(&p, &Options::default()).unwrap();
+/// let mut y = [0.0];
+/// c.run(&mut c.workspace(), &[&[1.0, 2.0, 3.0]], &mut [&mut y]).unwrap();
+/// assert_eq!(y, [14.0]);
+/// ```
+pub fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+    let mut explain = Explain::default();
+    if suits_scalar(p, options.form, &mut explain) {
+        let scalar = scalar_form(p)?;
+        if let Ok(code) = scalar::build(&flatten(&scalar)?, &lens(&output_shapes(p)), None) {
+            describe(&mut explain, &code);
+            return Ok(compiled(Body::Scalar(code), p, options, explain, output_shapes(p)));
+        }
+    }
+    let manner =
+        Manner { exact: options.agreement == Agreement::Bits, checked: options.arithmetic == Arithmetic::Checked };
+    let code = tensor::build(&flatten(p)?, manner, &mut explain);
+    Ok(compiled(Body::Tensor(code), p, options, explain, output_shapes(p)))
+}
+
+/// So many numbers for each equation make a program one of tensors.
+const FEW: usize = 16;
+/// Programs of more numbers are not taken apart.
+const MANY: usize = 1 << 21;
+
+/// Whether a program is better run number by number.
+fn suits_scalar(p: &Program, form: Form, explain: &mut Explain) -> bool {
+    if form != Form::Auto {
+        explain.say(format!("{form:?} as asked"));
+        return form == Form::Scalars;
+    }
+    if !has_tensors(p) {
+        explain.say(format!("scalar program: {} equations, no tensors", p.len()));
+        return true;
+    }
+    let (mut numbers, mut equations, mut gathers, mut selects, mut dense) = (0usize, 0usize, 0usize, 0usize, 0usize);
+    for q in p.library().iter().map(|q| &**q).chain([p]) {
+        equations += q.len();
+        for e in q.equations() {
+            let touched = e.results().map(|v| q.shape(v).len()).sum::<usize>();
+            let read: usize = e.args.iter().filter_map(|a| a.value()).map(|v| q.shape(v).len()).sum();
+            numbers += touched.max(read);
+            match e.op {
+                Op::View { layout: Layout::Table(_), .. } => gathers += touched,
+                Op::Kink(Kink::Max(_) | Kink::Min(_)) => selects += read,
+                Op::MatMul { .. } | Op::Exp | Op::Log | Op::Tanh | Op::LogSumExp(_) => dense += read,
+                _ => {}
+            }
+        }
+    }
+    let short = numbers <= FEW * equations;
+    // maxima of gathered numbers: loops over tables, and adjoints that are mostly zero
+    let sparse = dense == 0 && gathers > 0 && 4 * selects >= numbers / 2;
+    let suits = numbers <= MANY && (short || sparse);
+    let kind = if suits { "scalar" } else { "tensor" };
+    explain.say(format!("{kind} program: {numbers} numbers in {equations} equations"));
+    suits
+}
+
+/// Compiles the value of a program with one scalar output and its gradient by some of its inputs, all if none are named:
+/// the value comes first, then one output for each of these inputs in the order given.
+///
+/// ```
+/// use crease_core::{relu, trace};
+/// use crease_engine::{value_and_grad, Options};
+/// let p = trace(2, |x| relu(x[0] * x[1])).unwrap();
+/// let c = value_and_grad::<f64>(&p, &[], &Options::default()).unwrap();
+/// let (mut y, mut dx, mut dz) = ([0.0], [0.0], [0.0]);
+/// c.run(&mut c.workspace(), &[&[3.0], &[2.0]], &mut [&mut y, &mut dx, &mut dz]).unwrap();
+/// assert_eq!((y, dx, dz), ([6.0], [2.0], [3.0]));
+/// ```
+pub fn value_and_grad<T: Float>(p: &Program, wrt: &[usize], options: &Options) -> Result<Compiled<T>, EngineError> {
+    let inputs = p.inputs().len();
+    let wrt: Vec<usize> = if wrt.is_empty() { (0..inputs).collect() } else { wrt.to_vec() };
+    if let Some(&index) = wrt.iter().find(|&&i| i >= inputs) {
+        return Err(EngineError::NoSuchInput { index, inputs });
+    }
+    let own_joints = p.library().iter().any(|q| q.callees().iter().any(|c| c.joint.is_some()))
+        || p.callees().iter().any(|c| c.joint.is_some());
+    let through = options.how.technique_of("") == Technique::Auto;
+    let mut explain = Explain::default();
+    let scalar_output = matches!(output_shapes(p)[..], [ref one] if one.is_scalar());
+    if scalar_output
+        && !own_joints
+        && through
+        && options.agreement == Agreement::Rounding
+        && suits_scalar(p, options.form, &mut explain)
+    {
+        options.how.selection.validate().map_err(crease_core::differentiate::DiffError::from)?;
+        let scalar = scalar_form(p)?;
+        if let Ok(code) = scalar::build(&flatten(&scalar)?, &lens(&output_shapes(p)), Some(&options.how.selection)) {
+            explain.say("gradient: backward through the scalar code, zero adjoints skipped");
+            describe(&mut explain, &code);
+            let mut shapes = vec![Shape::scalar()];
+            shapes.extend(wrt.iter().map(|&i| p.inputs()[i].shape.clone()));
+            let mut c = compiled(Body::Gradient(code, wrt), p, options, explain, shapes);
+            c.derive = Some(options.how.clone());
+            return Ok(c);
+        }
+    }
+    let derived = backprop(&held(p)?, &options.how)?;
+    let outputs: Vec<usize> = [0].into_iter().chain(wrt.iter().map(|i| i + 1)).collect();
+    let derived = derived.with_outputs(&outputs).ok_or(crease_core::BuildError::NoOutput)?;
+    compile(&derived, options)
+}
+
+/// Compiles Jacobian times tangent: inputs are those of the program and one tangent for each, outputs those of the program and
+/// one tangent for each. At kinks this is what the selection picks.
+///
+/// ```
+/// use crease_core::trace;
+/// use crease_engine::{jvp, Options};
+/// let c = jvp::<f64>(&trace(1, |x| x[0] * x[0]).unwrap(), &Options::default()).unwrap();
+/// let (mut y, mut dy) = ([0.0], [0.0]);
+/// c.run(&mut c.workspace(), &[&[3.0], &[1.0]], &mut [&mut y, &mut dy]).unwrap();
+/// assert_eq!((y, dy), ([9.0], [6.0]));
+/// ```
+pub fn jvp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+    compile(&crease_core::differentiate::jvp(&held(p)?, &options.how)?, options)
+}
+
+/// Compiles adjoint times Jacobian: inputs are those of the program and one adjoint for each output, outputs those of the
+/// program and one adjoint for each input.
+///
+/// ```
+/// use crease_core::trace;
+/// use crease_engine::{vjp, Options};
+/// let c = vjp::<f64>(&trace(1, |x| x[0] * x[0]).unwrap(), &Options::default()).unwrap();
+/// let (mut y, mut dx) = ([0.0], [0.0]);
+/// c.run(&mut c.workspace(), &[&[3.0], &[10.0]], &mut [&mut y, &mut dx]).unwrap();
+/// assert_eq!((y, dx), ([9.0], [60.0]));
+/// ```
+pub fn vjp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+    compile(&crease_core::differentiate::vjp(&held(p)?, &options.how)?, options)
+}
+
+/// Compiles directional derivatives, right at kinks, for several directions at once: see
+/// [`directional_program`](crate::directional_program) for inputs and outputs.
+///
+/// ```
+/// use crease_core::{abs, trace};
+/// use crease_engine::{directional, Options};
+/// let c = directional::<f64>(&trace(1, |x| abs(x[0])).unwrap(), &[0], 2, &Options::default()).unwrap();
+/// let (mut y, mut dy) = ([0.0], [0.0; 2]);
+/// c.run(&mut c.workspace(), &[&[0.0], &[1.0, -1.0]], &mut [&mut y, &mut dy]).unwrap();
+/// assert_eq!((y, dy), ([0.0], [1.0, 1.0]));
+/// ```
+pub fn directional<T: Float>(
+    p: &Program,
+    wrt: &[usize],
+    directions: usize,
+    options: &Options,
+) -> Result<Compiled<T>, EngineError> {
+    compile(&simplify(&crate::directional::directional_program(p, wrt, directions)?)?, options)
+}
+
+/// Compiles one Clarke subgradient of a program with one scalar output: inputs are those of the program and then a direction
+/// for each (in its shape, with a leading axis of 1); outputs are the value and one derivative for each input.
+///
+/// Values and tangents along the direction are run once, every tie is decided by them, and adjoints go back through the
+/// branches so chosen. For all directions but a set of measure zero the result is a limit of gradients: take a random one.
+///
+/// ```
+/// use crease_core::{relu, trace};
+/// use crease_engine::{clarke, Options};
+/// // the identity, of which the chain rule says 0 at 0
+/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
+/// let c = clarke::<f64>(&p, &Options::default()).unwrap();
+/// let (mut y, mut g) = ([0.0], [0.0]);
+/// c.run(&mut c.workspace(), &[&[0.0], &[0.7]], &mut [&mut y, &mut g]).unwrap();
+/// assert_eq!((y, g), ([0.0], [1.0]));
+/// ```
+pub fn clarke<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+    let locked = crate::directional::locked_program(p)?;
+    let derived = backprop(&locked, &options.how)?;
+    let outputs: Vec<usize> = (0..=p.inputs().len()).collect();
+    let derived = derived.with_outputs(&outputs).ok_or(crease_core::BuildError::NoOutput)?;
+    compile(&simplify(&derived)?, options)
+}
+
+/// Assemblies of which fewer elements are read are seen through by differentiation.
+const LARGE: usize = 1 << 9;
+
+/// The same program with large padded tensors kept whole.
+///
+/// Differentiation reads a view of an assembly where its numbers come from. For the windows of a padded image that gives
+/// tables of indices in place of loops, which no kernel recognises. So such an assembly is negated twice, through which nothing
+/// reads; the flat form takes both signs away again, and derivatives carry them along for nothing.
+fn held(p: &Program) -> Result<Program, EngineError> {
+    let padding = |v: crease_core::Value| {
+        p.definition(v).is_some_and(|i| matches!(p.equation(i).op, Op::Assemble { .. })) && p.shape(v).len() >= LARGE
+    };
+    let windows = |e: &crease_core::Equation<'_>| match (e.op, e.args) {
+        (Op::View { layout: Layout::Strided { dims, .. }, .. }, [Atom::Value(v)]) => dims.len() > 1 && padding(*v),
+        _ => false,
+    };
+    if !p.callees().is_empty() || !p.equations().any(|e| windows(&e)) {
+        return Ok(p.clone());
+    }
+    let mut b = Builder::new(p.name());
+    let mut map: Vec<Atom> =
+        p.inputs().iter().map(|i| b.input(i.name.clone(), i.shape.clone())).collect::<Result<_, _>>()?;
+    let mut held: HashMap<Atom, Atom> = HashMap::new();
+    for e in p.equations() {
+        let mut args = Vec::with_capacity(e.args.len());
+        for &a in e.args {
+            args.push(match a {
+                Atom::Value(v) => map[v.index()],
+                Atom::Const(c) => b.constant(p.constant(c).clone()),
+            });
+        }
+        if windows(&e) {
+            args[0] = match held.get(&args[0]) {
+                Some(&known) => known,
+                None => {
+                    let once = b.push1(Op::Neg, &args)?;
+                    let twice = b.push1(Op::Neg, &[once])?;
+                    held.insert(args[0], twice);
+                    twice
+                }
+            };
+        }
+        b.set_place(e.place);
+        map.extend(b.push(e.op.clone(), &args)?);
+    }
+    let mut outputs = Vec::with_capacity(p.outputs().len());
+    for &o in p.outputs() {
+        outputs.push(match o {
+            Atom::Value(v) => map[v.index()],
+            Atom::Const(c) => b.constant(p.constant(c).clone()),
+        });
+    }
+    Ok(b.finish(&outputs)?)
+}
+
+fn describe<T: Float>(explain: &mut Explain, code: &scalar::Code<T>) {
+    let (groups, grouped, singles) = code.sizes();
+    explain.say(format!("scalar code: {grouped} equations in {groups} groups, {singles} as single instructions"));
+}
+
+fn compiled<T: Float>(
+    body: Body<T>,
+    reference: &Program,
+    options: &Options,
+    explain: Explain,
+    outputs: Vec<Shape>,
+) -> Compiled<T> {
+    let inputs: Vec<Shape> = reference.inputs().iter().map(|i| i.shape.clone()).collect();
+    Compiled {
+        body,
+        input_lens: lens(&inputs),
+        inputs,
+        outputs,
+        arithmetic: options.arithmetic,
+        reference: Arc::new(reference.clone()),
+        derive: None,
+        explain,
+    }
+}
+
+fn lens(shapes: &[Shape]) -> Vec<usize> {
+    shapes.iter().map(Shape::len).collect()
+}
+
+fn output_shapes(p: &Program) -> Vec<Shape> {
+    p.outputs().iter().map(|&o| p.atom_shape(o)).collect()
+}
+
+/// The program with every tensor taken apart.
+fn scalar_form(p: &Program) -> Result<Program, EngineError> {
+    Ok(if has_tensors(p) { scalarize(&inline(p)?)? } else { p.clone() })
+}
+
+fn has_tensors(p: &Program) -> bool {
+    let structured = |q: &Program| {
+        q.inputs().iter().any(|i| !i.shape.is_scalar())
+            || q.equations().any(|e| {
+                matches!(e.op, Op::View { .. } | Op::Assemble { .. } | Op::Constant(_) | Op::MatMul { .. })
+                    || e.results().any(|v| !q.shape(v).is_scalar())
+            })
+    };
+    structured(p) || p.library().iter().any(|q| structured(q))
+}

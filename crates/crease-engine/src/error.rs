@@ -1,0 +1,92 @@
+//! What can go wrong: while compiling, and when a compiled program is given slices that do not fit.
+
+use crease_core::differentiate::DiffError;
+use crease_core::{BuildError, InlineError, RunError};
+
+/// Why a program could not be compiled or run.
+///
+/// ```
+/// use crease_core::trace;
+/// use crease_engine::{compile, EngineError, Options};
+/// let p = trace(1, |x| x[0] * x[0]).unwrap();
+/// let c = compile::<f64>(&p, &Options::default()).unwrap();
+/// let error = c.run(&mut c.workspace(), &[], &mut [&mut [0.0]]).unwrap_err();
+/// assert_eq!(error.to_string(), "the program takes 1 input, got 0");
+/// ```
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The wrong number of inputs.
+    #[error("the program takes {expected} input{}, got {got}", if *expected == 1 { "" } else { "s" })]
+    Inputs {
+        /// How many it takes.
+        expected: usize,
+        /// How many it got.
+        got: usize,
+    },
+    /// The wrong number of outputs.
+    #[error("the program returns {expected} output{}, got room for {got}", if *expected == 1 { "" } else { "s" })]
+    Outputs {
+        /// How many it returns.
+        expected: usize,
+        /// How many slices were given.
+        got: usize,
+    },
+    /// An input slice of the wrong length.
+    #[error("input {index} has {expected} numbers, got {got}")]
+    InputLength {
+        /// Which input.
+        index: usize,
+        /// How many numbers it has.
+        expected: usize,
+        /// How many it got.
+        got: usize,
+    },
+    /// An output slice of the wrong length.
+    #[error("output {index} has {expected} numbers, got room for {got}")]
+    OutputLength {
+        /// Which output.
+        index: usize,
+        /// How many numbers it has.
+        expected: usize,
+        /// How long the slice is.
+        got: usize,
+    },
+    /// A workspace of another compiled program.
+    #[error("this workspace belongs to another compiled program; make one with `workspace()`")]
+    Workspace,
+    /// An input that the program does not have was named for differentiation.
+    #[error("there is no input {index} to differentiate by; the program takes {inputs}")]
+    NoSuchInput {
+        /// The number given.
+        index: usize,
+        /// How many inputs there are.
+        inputs: usize,
+    },
+    /// An operation whose directional derivative the engine does not compute.
+    #[error("the engine has no directional derivative of `{op}`; the local model has")]
+    NoDirectional {
+        /// The operation.
+        op: String,
+    },
+    /// Expanding calls and selections gives too many equations.
+    #[error("expanding the calls and selections of `{name}` gives more than {limit} equations")]
+    TooLarge {
+        /// The program.
+        name: String,
+        /// The largest number.
+        limit: usize,
+    },
+    /// The run itself failed; the interpreter says where.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The program cannot be differentiated.
+    #[error(transparent)]
+    Diff(#[from] DiffError),
+    /// The program cannot be inlined.
+    #[error(transparent)]
+    Inline(#[from] InlineError),
+    /// A program made on the way could not be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}

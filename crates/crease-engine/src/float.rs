@@ -1,0 +1,232 @@
+//! The two kinds of numbers that programs are compiled for, with the arithmetic of the interpreter written so that it
+//! vectorises: no branches where a selection will do.
+
+use crease_core::Number;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for f32 {}
+}
+
+/// `f64` or `f32`. It is closed: kernels are written for these two.
+///
+/// ```
+/// fn takes<T: crease_engine::Float>(x: T) -> T { x + T::ONE }
+/// assert_eq!(takes(1.0_f32), 2.0);
+/// ```
+pub trait Float:
+    sealed::Sealed
+    + Number
+    + Copy
+    + Default
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+{
+    #[doc(hidden)]
+    type V<I: crate::isa::Isa>: crate::isa::Simd<Self>;
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// -0, which added to anything changes nothing, not even the sign of a zero.
+    const NEG_ZERO: Self;
+    /// The smallest number, minus infinity.
+    const LOWEST: Self;
+    /// Not a number.
+    const NAN: Self;
+
+    /// Both bit patterns at once; of two equal numbers their sum's sign where they are zeros, else the number.
+    #[doc(hidden)]
+    fn both_bits(self, other: Self) -> Self;
+    #[doc(hidden)]
+    fn fused(self, b: Self, c: Self) -> Self;
+    #[doc(hidden)]
+    fn size(self) -> Self;
+    #[doc(hidden)]
+    fn root(self) -> Self;
+    #[doc(hidden)]
+    fn library_exp(self) -> Self;
+    #[doc(hidden)]
+    fn library_ln(self) -> Self;
+    #[doc(hidden)]
+    fn library_tanh(self) -> Self;
+    #[doc(hidden)]
+    fn library_sin(self) -> Self;
+    #[doc(hidden)]
+    fn library_cos(self) -> Self;
+    #[doc(hidden)]
+    fn library_powi(self, k: i32) -> Self;
+    #[doc(hidden)]
+    fn vector_exp(self) -> Self;
+    #[doc(hidden)]
+    fn vector_ln(self) -> Self;
+    #[doc(hidden)]
+    fn vector_tanh(self) -> Self;
+    #[doc(hidden)]
+    fn from_f64(x: f64) -> Self;
+    /// Whether all bits but the sign are clear, for a whole slice.
+    #[doc(hidden)]
+    fn all_zero(xs: &[Self]) -> bool;
+}
+
+macro_rules! float {
+    ($t:ident, $v:ident, $exp:path, $ln:path, $tanh:path) => {
+        impl Float for $t {
+            type V<I: crate::isa::Isa> = I::$v;
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const NEG_ZERO: Self = -0.0;
+            const LOWEST: Self = $t::NEG_INFINITY;
+            const NAN: Self = $t::NAN;
+
+            #[inline(always)]
+            fn both_bits(self, other: Self) -> Self {
+                $t::from_bits(self.to_bits() & other.to_bits())
+            }
+            #[inline(always)]
+            fn fused(self, b: Self, c: Self) -> Self {
+                self.mul_add(b, c)
+            }
+            #[inline(always)]
+            fn size(self) -> Self {
+                $t::abs(self)
+            }
+            #[inline(always)]
+            fn root(self) -> Self {
+                $t::sqrt(self)
+            }
+            #[inline(always)]
+            fn library_exp(self) -> Self {
+                $t::exp(self)
+            }
+            #[inline(always)]
+            fn library_ln(self) -> Self {
+                $t::ln(self)
+            }
+            #[inline(always)]
+            fn library_tanh(self) -> Self {
+                $t::tanh(self)
+            }
+            #[inline(always)]
+            fn library_sin(self) -> Self {
+                $t::sin(self)
+            }
+            #[inline(always)]
+            fn library_cos(self) -> Self {
+                $t::cos(self)
+            }
+            #[inline(always)]
+            fn library_powi(self, k: i32) -> Self {
+                $t::powi(self, k)
+            }
+            #[inline(always)]
+            fn vector_exp(self) -> Self {
+                $exp(self)
+            }
+            #[inline(always)]
+            fn vector_ln(self) -> Self {
+                $ln(self)
+            }
+            #[inline(always)]
+            fn vector_tanh(self) -> Self {
+                $tanh(self)
+            }
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                x as $t
+            }
+            #[inline(always)]
+            fn all_zero(xs: &[Self]) -> bool {
+                xs.iter().fold(0, |m, x| m | x.to_bits()) << 1 == 0
+            }
+        }
+    };
+}
+
+float!(f64, F64, crate::kernel::math::exp64, crate::kernel::math::ln64, crate::kernel::math::tanh64);
+float!(f32, F32, crate::kernel::math::exp32, crate::kernel::math::ln32, crate::kernel::math::tanh32);
+
+/// The larger of two numbers as the interpreter has it: NaN wins, and 0 is above -0.
+#[inline(always)]
+pub(crate) fn maximum<T: Float>(a: T, b: T) -> T {
+    let larger = if a > b { a } else { b };
+    let settled = if a == b { a.both_bits(b) } else { larger };
+    #[allow(clippy::eq_op)] // only NaN differs from itself
+    if a != a { a } else { settled }
+}
+
+/// The smaller of two numbers as the interpreter has it.
+#[inline(always)]
+pub(crate) fn minimum<T: Float>(a: T, b: T) -> T {
+    -maximum(-a, -b)
+}
+
+/// `max(0, x)`, with NaN passing through.
+#[inline(always)]
+pub(crate) fn relu<T: Float>(x: T) -> T {
+    if x <= T::ZERO { T::ZERO } else { x }
+}
+
+/// 1 or 0.
+#[inline(always)]
+pub(crate) fn truth<T: Float>(holds: bool) -> T {
+    if holds { T::ONE } else { T::ZERO }
+}
+
+/// A number for each side of zero and for zero itself; NaN for NaN.
+#[inline(always)]
+pub(crate) fn slope<T: Float>(x: T, left: T, at: T, right: T) -> T {
+    let side = if x > T::ZERO { right } else { left };
+    let settled = if x == T::ZERO { at } else { side };
+    #[allow(clippy::eq_op)] // only NaN differs from itself
+    if x != x { x } else { settled }
+}
+
+/// The logistic function by the interpreter's formula, with a choice of exponential.
+#[inline(always)]
+pub(crate) fn sigmoid<T: Float>(x: T, exp: impl Fn(T) -> T) -> T {
+    let right = x >= T::ZERO;
+    let e = exp(if right { -x } else { x });
+    let top = if right { T::ONE } else { e };
+    top / (T::ONE + e)
+}
+
+/// Whether all numbers of a slice are finite.
+pub(crate) fn all_finite<T: Float>(xs: &[T]) -> bool {
+    let mut sum = T::ZERO;
+    for &x in xs {
+        // finite numbers times 0 add up to 0, anything else to NaN
+        sum += x * T::ZERO;
+    }
+    sum == T::ZERO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(a: f64, b: f64) -> bool {
+        a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
+    }
+
+    #[test]
+    fn arithmetic_is_that_of_the_interpreter() {
+        let odd = [0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, -5e-324, 1e300];
+        for a in odd {
+            assert!(same(relu(a), Number::relu(&a).unwrap()));
+            assert!(same(sigmoid(a, f64::exp), Number::sigmoid(&a).unwrap()), "{a}");
+            assert_eq!(all_finite(&[1.0, a]), a.is_finite());
+            for b in odd {
+                assert!(same(maximum(a, b), Number::max(&a, &b).unwrap()), "{a} {b}");
+                assert!(same(minimum(a, b), Number::min(&a, &b).unwrap()), "{a} {b}");
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Which vector instructions there are, found out once, and how a kernel is compiled for each of them.
+//!
+//! A kernel is a value with a generic [`Kernel::run`], marked `inline(always)`. [`dispatch`] has it compiled three times,
+//! for AVX-512, for AVX2 with FMA, and for whatever every machine has, and picks the best one at run time. The loops
+//! themselves are portable: the compiler vectorises them. Nothing is contracted to a fused multiply-add unless a kernel asks
+//! for one where [`Isa::FMA`] says that there is such an instruction.
+
+use std::sync::OnceLock;
+
+/// The instructions a kernel is compiled for.
+pub trait Isa {
+    /// Whether `mul_add` is one instruction.
+    const FMA: bool;
+    /// The number of vector registers.
+    const REGISTERS: usize;
+    /// A register of f32.
+    type F32: Simd<f32>;
+    /// A register of f64.
+    type F64: Simd<f64>;
+}
+
+/// A vector register, for the few loops that the compiler does not keep in registers by itself.
+///
+/// # Safety
+///
+/// Every function needs the instructions of its type: they are called in kernels only, by way of [`dispatch`]. Pointers must
+/// be good for `N` numbers.
+pub unsafe trait Simd<T>: Copy {
+    /// The number of lanes.
+    const N: usize;
+    #[doc(hidden)]
+    unsafe fn splat(x: T) -> Self;
+    #[doc(hidden)]
+    unsafe fn load(from: *const T) -> Self;
+    #[doc(hidden)]
+    unsafe fn store(self, to: *mut T);
+    /// The first `len` lanes, the others 0.
+    #[doc(hidden)]
+    unsafe fn load_some(from: *const T, len: usize) -> Self;
+    /// The first `len` lanes only.
+    #[doc(hidden)]
+    unsafe fn store_some(self, to: *mut T, len: usize);
+    #[doc(hidden)]
+    unsafe fn add(self, other: Self) -> Self;
+    /// `self * a + b`, fused where the machine can.
+    #[doc(hidden)]
+    unsafe fn times_plus(self, a: Self, b: Self) -> Self;
+}
+
+macro_rules! simd {
+    ($v:ty, $t:ident, $n:literal, $features:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $fma:ident, $some:ident) => {
+        // SAFETY: each is one instruction of the features named
+        #[cfg(target_arch = "x86_64")]
+        unsafe impl Simd<$t> for $v {
+            const N: usize = $n;
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn splat(x: $t) -> Self {
+                x86::$splat(x)
+            }
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn load(from: *const $t) -> Self {
+                // SAFETY: by the contract of the trait
+                unsafe { x86::$load(from) }
+            }
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn store(self, to: *mut $t) {
+                // SAFETY: by the contract of the trait
+                unsafe { x86::$store(to, self) }
+            }
+            $some!($v, $t, $n, $features, $load, $store);
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn add(self, other: Self) -> Self {
+                x86::$add(self, other)
+            }
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn times_plus(self, a: Self, b: Self) -> Self {
+                x86::$fma(self, a, b)
+            }
+        }
+    };
+}
+
+/// Some lanes by way of a mask.
+macro_rules! masked {
+    ($v:ty, f32, $n:literal, $features:literal, $load:ident, $store:ident) => {
+        masked!(@ $v, f32, $features, __mmask16, 16, _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps);
+    };
+    ($v:ty, f64, $n:literal, $features:literal, $load:ident, $store:ident) => {
+        masked!(@ $v, f64, $features, __mmask8, 8, _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd);
+    };
+    (@ $v:ty, $t:ty, $features:literal, $mask:ident, $n:literal, $load:ident, $store:ident) => {
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn load_some(from: *const $t, len: usize) -> Self {
+            // SAFETY: by the contract of the trait
+            unsafe { x86::$load(x86::$mask::MAX >> ($n - len.clamp(1, $n)), from) }
+        }
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn store_some(self, to: *mut $t, len: usize) {
+            // SAFETY: by the contract of the trait
+            unsafe { x86::$store(to, x86::$mask::MAX >> ($n - len.clamp(1, $n)), self) }
+        }
+    };
+}
+
+/// Some lanes by way of memory.
+macro_rules! copied {
+    ($v:ty, $t:ty, $n:literal, $features:literal, $load:ident, $store:ident) => {
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn load_some(from: *const $t, len: usize) -> Self {
+            let mut some = [0.0; $n];
+            // SAFETY: by the contract of the trait
+            unsafe {
+                std::ptr::copy_nonoverlapping(from, some.as_mut_ptr(), len.min($n));
+                x86::$load(some.as_ptr())
+            }
+        }
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn store_some(self, to: *mut $t, len: usize) {
+            let mut some = [0.0; $n];
+            // SAFETY: by the contract of the trait
+            unsafe {
+                x86::$store(some.as_mut_ptr(), self);
+                std::ptr::copy_nonoverlapping(some.as_ptr(), to, len.min($n));
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64 as x86;
+
+simd!(
+    x86::__m512,
+    f32,
+    16,
+    "avx512f",
+    _mm512_set1_ps,
+    _mm512_loadu_ps,
+    _mm512_storeu_ps,
+    _mm512_add_ps,
+    _mm512_fmadd_ps,
+    masked
+);
+simd!(
+    x86::__m512d,
+    f64,
+    8,
+    "avx512f",
+    _mm512_set1_pd,
+    _mm512_loadu_pd,
+    _mm512_storeu_pd,
+    _mm512_add_pd,
+    _mm512_fmadd_pd,
+    masked
+);
+simd!(
+    x86::__m256,
+    f32,
+    8,
+    "avx2,fma",
+    _mm256_set1_ps,
+    _mm256_loadu_ps,
+    _mm256_storeu_ps,
+    _mm256_add_ps,
+    _mm256_fmadd_ps,
+    copied
+);
+simd!(
+    x86::__m256d,
+    f64,
+    4,
+    "avx2,fma",
+    _mm256_set1_pd,
+    _mm256_loadu_pd,
+    _mm256_storeu_pd,
+    _mm256_add_pd,
+    _mm256_fmadd_pd,
+    copied
+);
+
+// SAFETY: plain arithmetic
+unsafe impl<T: Copy + Default + std::ops::Add<Output = T> + std::ops::Mul<Output = T>> Simd<T> for [T; 4] {
+    const N: usize = 4;
+    #[inline(always)]
+    unsafe fn splat(x: T) -> Self {
+        [x; 4]
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const T) -> Self {
+        // SAFETY: by the contract of the trait
+        unsafe { from.cast::<[T; 4]>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut T) {
+        // SAFETY: by the contract of the trait
+        unsafe { to.cast::<[T; 4]>().write_unaligned(self) }
+    }
+    #[inline(always)]
+    unsafe fn load_some(from: *const T, len: usize) -> Self {
+        // SAFETY: by the contract of the trait; what is beyond is 0
+        std::array::from_fn(|i| if i < len { unsafe { *from.add(i) } } else { T::default() })
+    }
+    #[inline(always)]
+    unsafe fn store_some(self, to: *mut T, len: usize) {
+        for (i, x) in self.into_iter().enumerate().take(len) {
+            // SAFETY: by the contract of the trait
+            unsafe { *to.add(i) = x }
+        }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        std::array::from_fn(|i| self[i] + other[i])
+    }
+    #[inline(always)]
+    unsafe fn times_plus(self, a: Self, b: Self) -> Self {
+        std::array::from_fn(|i| self[i] * a[i] + b[i])
+    }
+}
+
+pub struct Portable;
+#[cfg(target_arch = "x86_64")]
+pub struct Avx2;
+#[cfg(target_arch = "x86_64")]
+pub struct Avx512;
+
+impl Isa for Portable {
+    const FMA: bool = cfg!(target_arch = "aarch64");
+    const REGISTERS: usize = 16;
+    type F32 = [f32; 4];
+    type F64 = [f64; 4];
+}
+#[cfg(target_arch = "x86_64")]
+impl Isa for Avx2 {
+    const FMA: bool = true;
+    const REGISTERS: usize = 16;
+    type F32 = x86::__m256;
+    type F64 = x86::__m256d;
+}
+#[cfg(target_arch = "x86_64")]
+impl Isa for Avx512 {
+    const FMA: bool = true;
+    const REGISTERS: usize = 32;
+    type F32 = x86::__m512;
+    type F64 = x86::__m512d;
+}
+
+/// A loop to be compiled for several machines.
+pub(crate) trait Kernel {
+    type Output;
+    /// The loop; to be marked `inline(always)`, so that it takes on the instructions of its caller.
+    fn run<I: Isa>(self) -> Self::Output;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// The best instructions of this machine.
+pub(crate) fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(detect)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn detect() -> Level {
+    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2");
+    let wide = ["avx512f", "avx512dq", "avx512vl", "avx512bw"];
+    let has = |f: &str| match f {
+        "avx512f" => is_x86_feature_detected!("avx512f"),
+        "avx512dq" => is_x86_feature_detected!("avx512dq"),
+        "avx512vl" => is_x86_feature_detected!("avx512vl"),
+        _ => is_x86_feature_detected!("avx512bw"),
+    };
+    if avx2 && wide.iter().all(|f| has(f)) {
+        Level::Avx512
+    } else if avx2 {
+        Level::Avx2
+    } else {
+        Level::Portable
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn detect() -> Level {
+    Level::Portable
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+fn avx512<K: Kernel>(k: K) -> K::Output {
+    k.run::<Avx512>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+fn avx2<K: Kernel>(k: K) -> K::Output {
+    k.run::<Avx2>()
+}
+
+/// Runs a kernel on the best instructions of this machine.
+#[inline]
+pub(crate) fn dispatch<K: Kernel>(k: K) -> K::Output {
+    match level() {
+        Level::Portable => k.run::<Portable>(),
+        // SAFETY: `level` has found these instructions on this machine
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { avx2(k) },
+        // SAFETY: as above
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { avx512(k) },
+    }
+}

@@ -1,0 +1,417 @@
+//! Operations on one group of numbers that lie side by side: maxima, norms, shares of ties, log-sum-exp.
+//!
+//! Meaning is that of the interpreter. Maxima and minima come out bit for bit the same in whatever order they are taken; sums
+//! are taken in the interpreter's order only where [`Agreement::Bits`](crate::Agreement::Bits) is asked for.
+
+use crate::float::{Float, maximum, slope};
+use crate::isa::{Isa, Kernel, dispatch};
+use crease_core::Ties;
+
+/// So many partial results are kept, to fill the vector units.
+const WIDE: usize = 64;
+
+struct Largest<'a, T> {
+    xs: &'a [T],
+    /// Largest absolute value instead.
+    sizes: bool,
+    /// Largest of the negated numbers instead, which is minus the smallest.
+    negated: bool,
+}
+
+impl<T: Float> Kernel for Largest<'_, T> {
+    type Output = T;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> T {
+        match (self.sizes, self.negated) {
+            (true, _) => largest(self.xs, |x| x.size()),
+            (_, true) => largest(self.xs, |x| -x),
+            _ => largest(self.xs, |x| x),
+        }
+    }
+}
+
+/// The largest number, by plain comparisons: faster than `maximum`, which settles NaN and the sign of a zero each time.
+#[inline(always)]
+fn largest<T: Float>(xs: &[T], f: impl Fn(T) -> T) -> T {
+    let mut best = [T::LOWEST; WIDE];
+    let mut odd = [false; WIDE];
+    let (chunks, rest) = xs.as_chunks::<WIDE>();
+    for chunk in chunks {
+        for ((b, o), &x) in best.iter_mut().zip(&mut odd).zip(chunk) {
+            let x = f(x);
+            *b = if x > *b { x } else { *b };
+            #[allow(clippy::eq_op)] // only NaN differs from itself
+            {
+                *o |= x != x;
+            }
+        }
+    }
+    let all = best.into_iter().fold(T::LOWEST, maximum);
+    if odd.contains(&true) {
+        return T::NAN;
+    }
+    if all == T::ZERO {
+        // zeros of both signs: once more, with care
+        return xs.iter().fold(T::LOWEST, |m, &x| maximum(m, f(x)));
+    }
+    rest.iter().fold(all, |m, &x| maximum(m, f(x)))
+}
+
+/// The largest number.
+pub(crate) fn max<T: Float>(xs: &[T]) -> T {
+    if xs.len() < WIDE {
+        return xs[1..].iter().fold(xs[0], |m, &x| maximum(m, x));
+    }
+    dispatch(Largest { xs, sizes: false, negated: false })
+}
+
+/// The smallest number.
+pub(crate) fn min<T: Float>(xs: &[T]) -> T {
+    if xs.len() < WIDE {
+        return -xs[1..].iter().fold(-xs[0], |m, &x| maximum(m, -x));
+    }
+    -dispatch(Largest { xs, sizes: false, negated: true })
+}
+
+/// The largest absolute value.
+pub(crate) fn norm_inf<T: Float>(xs: &[T]) -> T {
+    if xs.len() < WIDE {
+        return xs[1..].iter().fold(xs[0].size(), |m, &x| maximum(m, x.size()));
+    }
+    dispatch(Largest { xs, sizes: true, negated: false })
+}
+
+struct Sum<'a, T> {
+    xs: &'a [T],
+    sizes: bool,
+}
+
+impl<T: Float> Kernel for Sum<'_, T> {
+    type Output = T;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> T {
+        if self.sizes { wide_sum(self.xs, |x| x.size()) } else { wide_sum(self.xs, |x| x) }
+    }
+}
+
+#[inline(always)]
+pub(crate) fn wide_sum<T: Float>(xs: &[T], f: impl Fn(T) -> T) -> T {
+    let mut sums = [T::NEG_ZERO; WIDE];
+    let (chunks, rest) = xs.as_chunks::<WIDE>();
+    for chunk in chunks {
+        for (s, &x) in sums.iter_mut().zip(chunk) {
+            *s += f(x);
+        }
+    }
+    let mut width = WIDE / 2;
+    while width > 0 {
+        for i in 0..width {
+            let other = sums[i + width];
+            sums[i] += other;
+        }
+        width /= 2;
+    }
+    rest.iter().fold(sums[0], |s, &x| s + f(x))
+}
+
+/// The sum, in order if asked for.
+pub(crate) fn sum<T: Float>(xs: &[T], ordered: bool) -> T {
+    if ordered || xs.len() < WIDE {
+        return xs[1..].iter().fold(xs[0], |s, &x| s + x);
+    }
+    dispatch(Sum { xs, sizes: false })
+}
+
+/// The sum of the absolute values, in order if asked for.
+pub(crate) fn norm1<T: Float>(xs: &[T], ordered: bool) -> T {
+    if ordered || xs.len() < WIDE {
+        return xs[1..].iter().fold(xs[0].size(), |s, &x| s + x.size());
+    }
+    dispatch(Sum { xs, sizes: true })
+}
+
+/// The derivative of the absolute value.
+#[inline(always)]
+pub(crate) fn sign<T: Float>(x: T, at: T) -> T {
+    slope(x, -T::ONE, at, T::ONE)
+}
+
+struct Norm1Joint<'a, T> {
+    xs: &'a [T],
+    at: T,
+    signs: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Norm1Joint<'_, T> {
+    type Output = T;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> T {
+        let mut sums = [T::NEG_ZERO; WIDE];
+        let (chunks, rest) = self.xs.as_chunks::<WIDE>();
+        let (signs, rest_signs) = self.signs.as_chunks_mut::<WIDE>();
+        for (chunk, signs) in chunks.iter().zip(signs) {
+            for ((s, &x), w) in sums.iter_mut().zip(chunk).zip(signs) {
+                *s += x.size();
+                *w = sign(x, self.at);
+            }
+        }
+        let mut total = wide_sum(&sums, |x| x);
+        for (&x, w) in rest.iter().zip(rest_signs) {
+            total += x.size();
+            *w = sign(x, self.at);
+        }
+        total
+    }
+}
+
+/// The sum of the absolute values and the sign of each number, in one pass.
+pub(crate) fn norm1_joint<T: Float>(xs: &[T], at: T, ordered: bool, signs: &mut [T]) -> T {
+    if ordered {
+        for (&x, w) in xs.iter().zip(signs) {
+            *w = sign(x, at);
+        }
+        return norm1(xs, true);
+    }
+    dispatch(Norm1Joint { xs, at, signs })
+}
+
+struct Position<'a, T> {
+    xs: &'a [T],
+    value: T,
+    sizes: bool,
+}
+
+impl<T: Float> Kernel for Position<'_, T> {
+    type Output = Option<usize>;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> Option<usize> {
+        let hit = |x: T| (if self.sizes { x.size() } else { x }) == self.value;
+        let (chunks, rest) = self.xs.as_chunks::<WIDE>();
+        for (i, chunk) in chunks.iter().enumerate() {
+            if chunk.iter().fold(false, |any, &x| any | hit(x)) {
+                return chunk.iter().position(|&x| hit(x)).map(|j| i * WIDE + j);
+            }
+        }
+        rest.iter().position(|&x| hit(x)).map(|j| chunks.len() * WIDE + j)
+    }
+}
+
+/// Where a value stands first; of the absolute values if asked for.
+pub(crate) fn position<T: Float>(xs: &[T], value: T, sizes: bool) -> Option<usize> {
+    dispatch(Position { xs, value, sizes })
+}
+
+/// How the derivative is shared among the numbers that equal `value`.
+pub(crate) fn shares<T: Float>(xs: &[T], value: T, ties: Ties, sizes: bool, out: &mut [T]) {
+    #[allow(clippy::eq_op)] // only NaN differs from itself
+    if value != value {
+        out.fill(value);
+        return;
+    }
+    out.fill(T::ZERO);
+    let hit = |x: T| (if sizes { x.size() } else { x }) == value;
+    let Some(first) = position(xs, value, sizes) else { return };
+    match ties {
+        Ties::First => out[first] = T::ONE,
+        Ties::Last => {
+            if let Some(last) = xs.iter().rposition(|&x| hit(x)) {
+                out[last] = T::ONE;
+            }
+        }
+        Ties::Every | Ties::Average => {
+            let count = xs[first..].iter().filter(|&&x| hit(x)).count();
+            let share = if ties == Ties::Every { T::ONE } else { T::ONE / T::from_usize(count) };
+            for (w, &x) in out[first..].iter_mut().zip(&xs[first..]) {
+                if hit(x) {
+                    *w = share;
+                }
+            }
+        }
+    }
+}
+
+/// The largest absolute value and its derivative. With `exact`, zeros carry the signs that the interpreter gives them.
+pub(crate) fn norm_inf_joint<T: Float>(xs: &[T], at: T, ties: Ties, exact: bool, out: &mut [T]) -> T {
+    if exact {
+        let value = norm_inf(xs);
+        shares(xs, value, ties, true, out);
+        for (w, &x) in out.iter_mut().zip(xs) {
+            *w = *w * sign(x, at);
+        }
+        return value;
+    }
+    let (value, from) = located(xs, Extreme::NormInf);
+    share_from(xs, (value, from), ties, true, out);
+    // only where there is a weight: a product with 0 would do no more than change its sign
+    let end = if ties == Ties::First { (from + LOCATE).min(xs.len()) } else { xs.len() };
+    for (w, &x) in out[from..end].iter_mut().zip(&xs[from..end]) {
+        if *w != T::ZERO {
+            *w = *w * sign(x, at);
+        }
+    }
+    value
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extreme {
+    Max,
+    Min,
+    NormInf,
+}
+
+/// Stretches of so many numbers are told apart when the place of an extreme number is looked for.
+const LOCATE: usize = 4096;
+
+/// The extreme number, and a place before which it does not occur, less than [`LOCATE`] before it.
+pub(crate) fn located<T: Float>(xs: &[T], what: Extreme) -> (T, usize) {
+    let f: fn(&[T]) -> T = match what {
+        Extreme::Max => max,
+        Extreme::Min => min,
+        Extreme::NormInf => norm_inf,
+    };
+    let (mut value, mut at) = (f(&xs[..xs.len().min(LOCATE)]), 0);
+    for (i, part) in xs.chunks(LOCATE).enumerate().skip(1) {
+        let here = f(part);
+        let better = if what == Extreme::Min { here < value } else { here > value };
+        if better {
+            at = i * LOCATE;
+        }
+        value = if what == Extreme::Min { -maximum(-value, -here) } else { maximum(value, here) };
+    }
+    (value, at)
+}
+
+/// As [`shares`], for a value that does not occur before `from`.
+pub(crate) fn share_from<T: Float>(xs: &[T], (value, from): (T, usize), ties: Ties, sizes: bool, out: &mut [T]) {
+    #[allow(clippy::eq_op)] // only NaN differs from itself
+    if value != value {
+        return out.fill(value);
+    }
+    let (before, rest) = out.split_at_mut(from);
+    before.fill(T::ZERO);
+    shares(&xs[from..], value, ties, sizes, rest);
+}
+
+/// `log(sum(exp))` with the largest member taken out; the exponentials, and their sum, stay behind.
+pub(crate) fn log_sum_exp<T: Float>(xs: &[T], powers: &mut [T], exact: bool) -> (T, T) {
+    let top = max(xs);
+    if exact {
+        for (p, &x) in powers.iter_mut().zip(xs) {
+            *p = (x - top).library_exp();
+        }
+        let total = sum(powers, true);
+        (top + total.library_ln(), total)
+    } else {
+        let total = dispatch(Powers { xs, top, powers });
+        (top + total.library_ln(), total)
+    }
+}
+
+struct Powers<'a, T> {
+    xs: &'a [T],
+    top: T,
+    powers: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Powers<'_, T> {
+    type Output = T;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> T {
+        for (p, &x) in self.powers.iter_mut().zip(self.xs) {
+            *p = (x - self.top).vector_exp();
+        }
+        wide_sum(self.powers, |x| x)
+    }
+}
+
+/// The largest entry of A x, with the values of all rows left in `rows`.
+pub(crate) fn max_linear<T: Float>(a: &[T], x: &[T], exact: bool, rows: &mut [T]) -> T {
+    let n = x.len();
+    if exact {
+        for (value, row) in rows.iter_mut().zip(a.chunks_exact(n)) {
+            let mut terms = row.iter().zip(x).map(|(&a, &x)| a * x);
+            let first = terms.next().unwrap_or(T::ZERO);
+            *value = terms.fold(first, |s, t| s + t);
+        }
+        return max(rows);
+    }
+    // a stretch of x serves all rows while it is near
+    rows.fill(T::NEG_ZERO);
+    for (k, part) in x.chunks(LOCATE / 2).enumerate() {
+        let from = k * (LOCATE / 2);
+        for (value, row) in rows.iter_mut().zip(a.chunks_exact(n)) {
+            *value += dispatch(Dot { a: &row[from..from + part.len()], b: part });
+        }
+    }
+    max(rows)
+}
+
+pub(crate) struct Dot<'a, T> {
+    pub a: &'a [T],
+    pub b: &'a [T],
+}
+
+impl<T: Float> Kernel for Dot<'_, T> {
+    type Output = T;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> T {
+        let mut sums = [T::NEG_ZERO; WIDE];
+        let (a, rest_a) = self.a.as_chunks::<WIDE>();
+        let (b, rest_b) = self.b.as_chunks::<WIDE>();
+        for (a, b) in a.iter().zip(b) {
+            for ((s, &a), &b) in sums.iter_mut().zip(a).zip(b) {
+                *s = if I::FMA { a.fused(b, *s) } else { a * b + *s };
+            }
+        }
+        let total = wide_sum(&sums, |x| x);
+        rest_a.iter().zip(rest_b).fold(total, |s, (&a, &b)| s + a * b)
+    }
+}
+
+/// A number times a share of which 0 and 1 only move numbers about.
+#[inline(always)]
+fn scaled<T: Float>(share: T, y: T) -> T {
+    if share == T::ZERO {
+        T::ZERO
+    } else if share == T::ONE {
+        y
+    } else {
+        share * y
+    }
+}
+
+/// The derivative of the largest entry of A x by A and by x; `rows` holds the values and becomes the shares.
+pub(crate) fn max_linear_weights<T: Float>(
+    a: &[T],
+    x: &[T],
+    (value, ties): (T, Ties),
+    rows: (&[T], &mut [T]),
+    by_a: Option<&mut [T]>,
+    by_x: Option<&mut [T]>,
+) {
+    let (values, share) = rows;
+    shares(values, value, ties, false, share);
+    if let Some(by_a) = by_a {
+        for (&s, out) in share.iter().zip(by_a.chunks_exact_mut(x.len())) {
+            if s == T::ZERO {
+                out.fill(T::ZERO);
+            } else {
+                out.iter_mut().zip(x).for_each(|(o, &x)| *o = scaled(s, x));
+            }
+        }
+    }
+    if let Some(by_x) = by_x {
+        let single = share.iter().filter(|&&s| s != T::ZERO).count() == 1;
+        for (r, (&s, row)) in share.iter().zip(a.chunks_exact(x.len())).enumerate() {
+            // adding a zero changes nothing but the sign of a zero, which the first row settles
+            if r == 0 {
+                by_x.iter_mut().zip(row).for_each(|(o, &a)| *o = scaled(s, a));
+            } else if !single || s != T::ZERO {
+                by_x.iter_mut().zip(row).for_each(|(o, &a)| *o += scaled(s, a));
+            } else {
+                by_x.iter_mut().for_each(|o| *o += T::ZERO);
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Loops over numbers. A kernel gets slices and knows nothing of programs.
+
+pub(crate) mod lane;
+pub(crate) mod math;
+pub(crate) mod order;

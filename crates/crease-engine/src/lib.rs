@@ -1,0 +1,84 @@
+//! Compiled execution: a program once compiled gives its value, its gradient and its directional derivatives at the speed of
+//! loops written by hand.
+//!
+//! The interpreter in `crease_core` defines the meaning; this makes it fast. What enters is a [`Program`](crease_core::Program),
+//! derived or not; what leaves is a [`Compiled`] program, which takes slices and fills slices. It is shared freely between
+//! threads, each with a [`Workspace`] of its own, and a run allocates nothing.
+//!
+//! ```text
+//! Program ── flat: calls and selections expanded, equals shared, what nobody needs dropped
+//!    │
+//!    ├ few numbers for each equation ──> scalar code: groups of equal operations over tables of registers, bytecode for
+//!    │                                   the rest; gradients backward through the same groups, zero adjoints skipped;
+//!    │                                   eight points at once in a batch
+//!    └ many ───────────────────────────> tensor code: views resolved to strides, convolutions and pooling recognised,
+//!                                        elementwise operations and sums fused, one arena planned by lifetimes, then
+//!                                        kernels: fused blocks, assemblies, products, windows, lanes
+//! ```
+//!
+//! | function | what is compiled |
+//! | --- | --- |
+//! | [`compile`] | any program |
+//! | [`value_and_grad`] | the value and its gradient by some of the inputs, in one program |
+//! | [`jvp`], [`vjp`] | Jacobian times tangent, adjoint times Jacobian |
+//! | [`directional`] | true directional derivatives, at kinks too, for many directions at once |
+//! | [`clarke`] | one Clarke subgradient, by a direction that decides all ties |
+//!
+//! Then [`Compiled::run`] runs at one point, [`Compiled::run_batch`] at many, [`Compiled::run_parallel`] on several threads,
+//! [`Compiled::run_sum`] adds up over points. Results never depend on the number of threads. [`Compiled::explain`] says what
+//! was decided, and why.
+//!
+//! # How closely it agrees with the interpreter
+//!
+//! [`Agreement::Bits`] is bit for bit, in `f64` and in `f32`. [`Agreement::Rounding`], the default, is so for the values of scalar
+//! code. In tensor code it takes sums in another order and fuses products into them, so a sum of n terms is off by at most n
+//! roundings of the sum of their absolute values; the exponential and the logarithm are off by 2 units in the last place, the
+//! hyperbolic tangent by 4. At kinks the choice is always that of the interpreter for the numbers that arrive there. NaN,
+//! infinities, subnormal numbers and signed zeros come out as there, with two exceptions under `Rounding`: a zero derivative may
+//! have the other sign, and a derivative that is multiplied by a zero adjoint or by a zero weight of a maximum is 0 even if
+//! it is infinite.
+//!
+//! In checked arithmetic a run that meets something that is not finite hands over to the interpreter, whose error says where.
+//! What nobody needs is not computed, so an error hidden there goes unnoticed, and a branch that was not chosen costs the time of
+//! a run by the interpreter if it fails.
+//!
+//! Deliberately absent: anything that changes what a program means. Derivatives come from `crease_core::differentiate`, except for
+//! scalar code, whose backward sweep has the same rules.
+//!
+//! ```
+//! use crease_core::{relu, trace_shapes, Shape};
+//! use crease_engine::{value_and_grad, Options};
+//!
+//! // the sum of squares of the positive elements of a vector
+//! let p = trace_shapes(&[Shape::vector(1000)?], |x| {
+//!     let r = relu(x[0]);
+//!     vec![(r * r).sum()]
+//! })?;
+//! let c = value_and_grad::<f64>(&p, &[], &Options::default())?;
+//! let x: Vec<f64> = (0..1000).map(|i| f64::from(i) - 997.0).collect();
+//! let (mut y, mut g) = ([0.0], vec![0.0; 1000]);
+//! c.run(&mut c.workspace(), &[&x], &mut [&mut y, &mut g])?;
+//! assert_eq!((y[0], g[0], g[999]), (5.0, 0.0, 4.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod batch;
+mod compile;
+mod compiled;
+mod directional;
+mod error;
+mod flat;
+mod float;
+mod isa;
+mod kernel;
+mod options;
+mod scalar;
+mod tensor;
+mod unit;
+
+pub use compile::{clarke, compile, directional, jvp, value_and_grad, vjp};
+pub use compiled::{Compiled, Workspace};
+pub use directional::{directional_program, locked_program};
+pub use error::EngineError;
+pub use float::Float;
+pub use options::{Agreement, Explain, Form, Options};

@@ -1,0 +1,113 @@
+//! How to compile, and what was decided.
+
+use crease_core::Arithmetic;
+use crease_core::differentiate::How;
+use std::fmt;
+
+/// How closely results must agree with the interpreter.
+///
+/// ```
+/// use crease_engine::{Agreement, Options};
+/// assert_eq!(Options::default().agreement, Agreement::Rounding);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Agreement {
+    /// Bit for bit: every sum in the interpreter's order, no fused multiply-add, functions from the same library. (Which
+    /// of several NaN comes out is left open.)
+    Bits,
+    /// Sums may be taken in another order (one that does not depend on the number of threads), products may be fused into
+    /// them, functions of tensors are vectorised, and what is multiplied by a zero adjoint may be skipped. Values of scalar
+    /// programs still agree bit for bit.
+    #[default]
+    Rounding,
+}
+
+/// Which of the two engines takes a program.
+///
+/// ```
+/// use crease_engine::{Form, Options};
+/// assert_eq!(Options::default().form, Form::Auto);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Form {
+    /// Whichever suits the program.
+    #[default]
+    Auto,
+    /// Number by number: tensors are taken apart.
+    Scalars,
+    /// Tensor by tensor.
+    Tensors,
+}
+
+/// How to compile a program.
+///
+/// ```
+/// use crease_core::Arithmetic;
+/// use crease_engine::{Agreement, Options};
+/// let o = Options::default().agreement(Agreement::Bits).arithmetic(Arithmetic::Ieee);
+/// assert_eq!(o.agreement, Agreement::Bits);
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// How closely results must agree with the interpreter.
+    pub agreement: Agreement,
+    /// What happens when a result is not finite, as in the interpreter: [`Arithmetic::Checked`] stops with its error.
+    pub arithmetic: Arithmetic,
+    /// How derivatives are taken, where the engine takes them: the selection at kinks, the techniques.
+    pub how: How,
+    /// Which engine takes the program.
+    pub form: Form,
+}
+
+impl Options {
+    /// With another agreement.
+    pub fn agreement(self, agreement: Agreement) -> Self {
+        Options { agreement, ..self }
+    }
+
+    /// With another arithmetic.
+    pub fn arithmetic(self, arithmetic: Arithmetic) -> Self {
+        Options { arithmetic, ..self }
+    }
+
+    /// With another way to differentiate.
+    pub fn how(self, how: How) -> Self {
+        Options { how, ..self }
+    }
+
+    /// With a choice of engine.
+    pub fn form(self, form: Form) -> Self {
+        Options { form, ..self }
+    }
+}
+
+/// What the compiler decided, and why: one line for each decision.
+///
+/// ```
+/// use crease_core::trace;
+/// use crease_engine::{compile, Options};
+/// let c = compile::<f64>(&trace(1, |x| x[0] * x[0]).unwrap(), &Options::default()).unwrap();
+/// assert!(c.explain().to_string().contains("scalar"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explain {
+    lines: Vec<String>,
+}
+
+impl Explain {
+    pub(crate) fn say(&mut self, line: impl Into<String>) {
+        self.lines.push(line.into());
+    }
+
+    /// The decisions in the order in which they were taken.
+    pub fn lines(&self) -> &[String] {
+        &self.lines
+    }
+}
+
+impl fmt::Display for Explain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}

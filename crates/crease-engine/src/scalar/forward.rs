@@ -1,0 +1,175 @@
+//! Values: group by group.
+
+use super::{Code, Group, Memory, What, lanes};
+use crate::float::{Float, maximum, minimum, relu, sigmoid, slope, truth};
+use crate::isa::{Isa, Kernel, dispatch};
+use crate::unit::{LaneOp, Unit, binary_units, unary_units};
+
+struct Forward<'a, T, const L: usize> {
+    code: &'a Code<T>,
+    memory: &'a mut Memory<T>,
+}
+
+/// Computes all registers from those of the inputs.
+pub(super) fn run<T: Float, const L: usize>(code: &Code<T>, memory: &mut Memory<T>) {
+    dispatch(Forward::<T, L> { code, memory });
+}
+
+impl<T: Float, const L: usize> Kernel for Forward<'_, T, L> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let (code, m) = (self.code, self.memory);
+        for g in &code.groups {
+            match g.what {
+                What::Unit(unit) => {
+                    let (done, out) = split::<T, L>(&mut m.registers, g);
+                    let table = &code.table[g.args as usize..];
+                    through_table::<T, L>(unit, done, table, out);
+                }
+                What::Runs(unit, starts) => {
+                    let (done, out) = split::<T, L>(&mut m.registers, g);
+                    let args = starts.map(|s| &done[s as usize * L..][..out.len()]);
+                    side_by_side(unit, args, out);
+                }
+                What::Singles(from) => {
+                    let first = g.first as usize;
+                    for (i, s) in code.singles[from as usize..][..g.count as usize].iter().enumerate() {
+                        let [a, b, c] = s.args.map(|r| lanes_of::<T, L>(&m.registers, r));
+                        let out: [T; L] = std::array::from_fn(|l| s.unit.apply(a[l], b[l], c[l]));
+                        m.registers[(first + i) * L..][..L].copy_from_slice(&out);
+                    }
+                }
+                What::Lane(op @ (LaneOp::Max | LaneOp::Min), arity, false, _) if arity <= g.count => {
+                    let (done, out) = split::<T, L>(&mut m.registers, g);
+                    let table = &code.table[g.args as usize..][..(arity * g.count) as usize];
+                    if op == LaneOp::Max {
+                        fold::<T, L>(done, table, out, maximum);
+                    } else {
+                        fold::<T, L>(done, table, out, minimum);
+                    }
+                }
+                What::Lane(op, arity, weights, consecutive) => {
+                    lanes::forward::<T, L>(code, m, g, op, arity as usize, (weights, consecutive));
+                }
+                What::Permute { length, inverse } => lanes::permute::<T, L>(code, m, g, length as usize, inverse),
+            }
+        }
+    }
+}
+
+/// The registers computed so far, and those of the group.
+#[inline(always)]
+fn split<'m, T, const L: usize>(registers: &'m mut [T], g: &Group<T>) -> (&'m [T], &'m mut [T]) {
+    let (done, rest) = registers.split_at_mut(g.first as usize * L);
+    (done, &mut rest[..g.count as usize * L])
+}
+
+/// The lanes of a register.
+#[inline(always)]
+fn lanes_of<T: Float, const L: usize>(registers: &[T], r: u32) -> [T; L] {
+    let at = r as usize * L;
+    debug_assert!(at + L <= registers.len());
+    // SAFETY: tables hold numbers of registers that come before their group, and memory has `L` numbers for each
+    unsafe { *registers.as_ptr().add(at).cast::<[T; L]>() }
+}
+
+#[inline(always)]
+fn through_table<T: Float, const L: usize>(unit: Unit<T>, done: &[T], table: &[u32], out: &mut [T]) {
+    let count = out.len() / L;
+    let (first, rest) = table.split_at(count);
+    let (out, _) = out.as_chunks_mut::<L>();
+    macro_rules! one {
+        ($f:expr) => {
+            each1::<T, L>(done, first, out, $f)
+        };
+    }
+    macro_rules! two {
+        ($f:expr) => {
+            each2::<T, L>(done, first, &rest[..count], out, $f)
+        };
+    }
+    let mut pick = || {
+        let (second, third) = rest.split_at(count);
+        for (((o, &a), &b), &c) in out.iter_mut().zip(first).zip(second).zip(third) {
+            let (a, b, c) = (lanes_of::<T, L>(done, a), lanes_of::<T, L>(done, b), lanes_of::<T, L>(done, c));
+            for l in 0..L {
+                o[l] = if a[l] == T::ONE { b[l] } else { c[l] };
+            }
+        }
+    };
+    if unit == Unit::Pick {
+        return pick();
+    }
+    binary_units!(unit, two, unary_units!(unit, false, one, ()));
+}
+
+#[inline(always)]
+fn each1<T: Float, const L: usize>(done: &[T], a: &[u32], out: &mut [[T; L]], f: impl Fn(T) -> T) {
+    for (o, &a) in out.iter_mut().zip(a) {
+        *o = lanes_of::<T, L>(done, a).map(&f);
+    }
+}
+
+#[inline(always)]
+fn each2<T: Float, const L: usize>(done: &[T], a: &[u32], b: &[u32], out: &mut [[T; L]], f: impl Fn(T, T) -> T) {
+    for ((o, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        let (a, b) = (lanes_of::<T, L>(done, a), lanes_of::<T, L>(done, b));
+        *o = std::array::from_fn(|l| f(a[l], b[l]));
+    }
+}
+
+#[inline(always)]
+fn side_by_side<T: Float>(unit: Unit<T>, [a, b, c]: [&[T]; 3], out: &mut [T]) {
+    macro_rules! one {
+        ($f:expr) => {
+            map1(out, a, $f)
+        };
+    }
+    macro_rules! two {
+        ($f:expr) => {
+            map2(out, a, b, $f)
+        };
+    }
+    if unit == Unit::Pick {
+        for (((o, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
+            *o = if a == T::ONE { b } else { c };
+        }
+        return;
+    }
+    binary_units!(unit, two, unary_units!(unit, false, one, ()));
+}
+
+#[inline(always)]
+pub(crate) fn map1<T: Float>(out: &mut [T], a: &[T], f: impl Fn(T) -> T) {
+    out.iter_mut().zip(a).for_each(|(o, &a)| *o = f(a));
+}
+
+#[inline(always)]
+pub(crate) fn map2<T: Float>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -> T) {
+    out.iter_mut().zip(a).zip(b).for_each(|((o, &a), &b)| *o = f(a, b));
+}
+
+/// Folds lanes of a few members, all lanes of a group at once.
+#[inline(always)]
+fn fold<T: Float, const L: usize>(done: &[T], table: &[u32], out: &mut [T], f: impl Fn(T, T) -> T) {
+    let (out, _) = out.as_chunks_mut::<L>();
+    let count = out.len();
+    if let [Some(a), Some(b), Some(c), None] = std::array::from_fn(|k| table.get(k * count..(k + 1) * count)) {
+        for (((o, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
+            let (a, b, c) = (lanes_of::<T, L>(done, a), lanes_of::<T, L>(done, b), lanes_of::<T, L>(done, c));
+            *o = std::array::from_fn(|l| f(f(a[l], b[l]), c[l]));
+        }
+        return;
+    }
+    let (first, rest) = table.split_at(count);
+    each1::<T, L>(done, first, out, |a| a);
+    for members in rest.chunks_exact(count) {
+        for (o, &a) in out.iter_mut().zip(members) {
+            let a = lanes_of::<T, L>(done, a);
+            for l in 0..L {
+                o[l] = f(o[l], a[l]);
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Scalar programs: thousands to millions of equations, each on a few numbers.
+//!
+//! A flat scalar program enters; [`Code`] leaves. Equations are sorted by their depth, and those of one depth and one
+//! operation become one *group*: a loop over tables of register numbers whose results lie side by side. Registers are
+//! numbered in the order of execution. What is left over in small numbers becomes bytecode, one instruction for each. So
+//! regular programs run at the speed of loops, irregular ones at that of an interpreter of bytecode, and both give, bit for bit,
+//! what the reference interpreter gives: only the order in which independent equations are carried out differs.
+//!
+//! [`forward`](self) computes values, at one point or at [`LANES`] points at once, which then lie side by side in each register.
+//! [`reverse`](self) computes gradients without a derived program: adjoints travel backward through the same groups, a block of
+//! zero adjoints is skipped, and what a kink selects is looked up only where an adjoint arrives. A gradient of a minimum of many
+//! maxima costs hardly more than its value. Adjoints are added up in the order of the groups, which is not the order of
+//! the derived program; so this is for [`Agreement::Rounding`](crate::Agreement::Rounding) alone.
+
+mod build;
+mod forward;
+mod lanes;
+mod reverse;
+
+pub(crate) use build::build;
+pub(crate) use lanes::reorder;
+
+use crate::float::Float;
+use crate::unit::{LaneOp, Pick, Unit};
+
+/// So many points are run at once in a batch.
+pub(crate) const LANES: usize = 8;
+
+/// A scalar program as code.
+pub(crate) struct Code<T> {
+    /// The numbers that registers from 0 on hold; inputs come after them.
+    consts: Vec<T>,
+    inputs: usize,
+    registers: usize,
+    groups: Vec<Group<T>>,
+    singles: Vec<Single<T>>,
+    /// register numbers of arguments
+    table: Vec<u32>,
+    /// For each output, the registers of its elements.
+    outputs: Vec<Vec<u32>>,
+    /// The longest lane.
+    longest: usize,
+}
+
+/// Equations of one operation and one depth.
+#[derive(Clone, Copy, Debug)]
+struct Group<T> {
+    what: What<T>,
+    count: u32,
+    /// The first register of the results: all first results, then all second ones.
+    first: u32,
+    /// Where in the table the first arguments stand, all second ones after them, and so on.
+    args: u32,
+    pick: Pick<T>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What<T> {
+    /// Arguments through the table.
+    Unit(Unit<T>),
+    /// Arguments side by side in registers from these on.
+    Runs(Unit<T>, [u32; 3]),
+    /// The operation, the length of the lane, whether weights follow, whether (of a single lane) the registers are
+    /// consecutive.
+    Lane(LaneOp, u32, bool, bool),
+    Permute {
+        length: u32,
+        inverse: bool,
+    },
+    /// Instructions from this number on.
+    Singles(u32),
+}
+
+/// An instruction of the bytecode.
+#[derive(Clone, Copy, Debug)]
+struct Single<T> {
+    unit: Unit<T>,
+    args: [u32; 3],
+    at: T,
+}
+
+/// The memory of a run, at one point or at several.
+pub(crate) struct Memory<T> {
+    registers: Vec<T>,
+    adjoints: Vec<T>,
+    space: Vec<T>,
+    results: Vec<T>,
+    positions: Vec<u32>,
+}
+
+impl<T: Float> Code<T> {
+    /// The number of instructions and groups, for explanations.
+    pub fn sizes(&self) -> (usize, usize, usize) {
+        let grouped = self.groups.iter().filter(|g| !matches!(g.what, What::Singles(_)));
+        (grouped.clone().count(), grouped.map(|g| g.count as usize).sum(), self.singles.len())
+    }
+
+    pub fn memory(&self, lanes: usize, reverse: bool) -> Memory<T> {
+        let mut registers = vec![T::ZERO; self.registers * lanes];
+        for (to, &c) in registers.chunks_exact_mut(lanes).zip(&self.consts) {
+            to.fill(c);
+        }
+        Memory {
+            registers,
+            adjoints: if reverse { vec![T::ZERO; self.registers * lanes] } else { Vec::new() },
+            space: vec![T::ZERO; 3 * self.longest],
+            results: vec![T::ZERO; 2 * self.longest + 1],
+            positions: vec![0; self.longest],
+        }
+    }
+
+    /// Loads point number `point` of inputs that each hold several points, into one lane.
+    fn load<const L: usize>(&self, m: &mut Memory<T>, inputs: &[&[T]], lens: &[usize], point: usize, lane: usize) {
+        let mut r = self.consts.len();
+        for (input, &len) in inputs.iter().zip(lens) {
+            // one for all points, or one for each
+            let input = if input.len() == len { input } else { &input[point * len..][..len] };
+            if L == 1 {
+                m.registers[r..r + len].copy_from_slice(input);
+            } else {
+                for (k, &x) in input.iter().enumerate() {
+                    m.registers[(r + k) * L + lane] = x;
+                }
+            }
+            r += len;
+        }
+    }
+
+    /// Runs at up to `L` points from number `from` on; false if something was not finite and that was asked.
+    pub fn run<const L: usize>(
+        &self,
+        m: &mut Memory<T>,
+        points: std::ops::Range<usize>,
+        (inputs, lens): (&[&[T]], &[usize]),
+        outputs: &mut [&mut [T]],
+        checked: bool,
+    ) -> bool {
+        for lane in 0..L {
+            // lanes left over repeat the last point
+            self.load::<L>(m, inputs, lens, (points.start + lane).min(points.end - 1), lane);
+        }
+        forward::run::<T, L>(self, m);
+        for (registers, out) in self.outputs.iter().zip(outputs) {
+            for (lane, point) in points.clone().enumerate() {
+                let out = &mut out[point * registers.len()..][..registers.len()];
+                for (o, &r) in out.iter_mut().zip(registers) {
+                    *o = m.registers[r as usize * L + lane];
+                }
+            }
+        }
+        !checked || crate::float::all_finite(&m.registers[self.consts.len() * L..])
+    }
+
+    /// As [`Code::run`] with the gradient of the one output behind the value: one slice for each of the inputs `wrt`.
+    pub fn run_reverse<const L: usize>(
+        &self,
+        m: &mut Memory<T>,
+        points: std::ops::Range<usize>,
+        (inputs, lens): (&[&[T]], &[usize]),
+        (outputs, wrt): (&mut [&mut [T]], &[usize]),
+        checked: bool,
+    ) -> bool {
+        for lane in 0..L {
+            self.load::<L>(m, inputs, lens, (points.start + lane).min(points.end - 1), lane);
+        }
+        forward::run::<T, L>(self, m);
+        let (value, gradients) = outputs.split_at_mut(1);
+        let output = self.outputs[0][0] as usize;
+        for (lane, point) in points.clone().enumerate() {
+            value[0][point] = m.registers[output * L + lane];
+        }
+        m.adjoints[output * L..][..L].fill(T::ONE);
+        reverse::run::<T, L>(self, m);
+        let (mut first, mut input) = (self.consts.len(), 0);
+        for (&i, out) in wrt.iter().zip(gradients.iter_mut()) {
+            // inputs mostly come in their order
+            if i < input {
+                (first, input) = (self.consts.len(), 0);
+            }
+            first += lens[input..i].iter().sum::<usize>();
+            input = i;
+            for (lane, point) in points.clone().enumerate() {
+                let out = &mut out[point * lens[i]..][..lens[i]];
+                if L == 1 {
+                    out.copy_from_slice(&m.adjoints[first..][..lens[i]]);
+                } else {
+                    for (k, o) in out.iter_mut().enumerate() {
+                        *o = m.adjoints[(first + k) * L + lane];
+                    }
+                }
+            }
+        }
+        let mut fine = true;
+        if checked {
+            let inputs = &m.adjoints[self.consts.len() * L..(self.consts.len() + self.inputs) * L];
+            fine = crate::float::all_finite(inputs) && crate::float::all_finite(&m.registers[self.consts.len() * L..]);
+        }
+        // adjoints are zero between runs: groups have cleared theirs
+        m.adjoints[..(self.consts.len() + self.inputs) * L].fill(T::ZERO);
+        fine
+    }
+}

@@ -1,0 +1,351 @@
+//! Gradients: adjoints backward through the groups, zeros skipped.
+//!
+//! The rules are those of `crease_core::differentiate`, each with its products in the same order, so a gradient differs from
+//! that of the derived program by the order of its sums, and in that a zero adjoint stays zero even where it meets an
+//! infinite derivative. A group finds the adjoints of its results, passes them on to its arguments, and clears its own.
+
+use super::{Code, Group, Memory, What, lanes};
+use crate::float::{Float, relu, slope};
+use crate::isa::{Isa, Kernel, dispatch};
+use crate::kernel::{lane, order};
+use crate::unit::{LaneOp, Pick, Unit};
+use crease_core::Ties;
+
+struct Reverse<'a, T, const L: usize> {
+    code: &'a Code<T>,
+    memory: &'a mut Memory<T>,
+}
+
+/// Adjoints of all inputs from those of the outputs.
+pub(super) fn run<T: Float, const L: usize>(code: &Code<T>, memory: &mut Memory<T>) {
+    dispatch(Reverse::<T, L> { code, memory });
+}
+
+impl<T: Float, const L: usize> Kernel for Reverse<'_, T, L> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let (code, m) = (self.code, self.memory);
+        for g in code.groups.iter().rev() {
+            match g.what {
+                What::Unit(unit) => {
+                    let table = &code.table[g.args as usize..];
+                    let count = g.count as usize;
+                    let arity = unit.arity();
+                    backward::<T, L>(m, g, unit, |i| {
+                        let arg = |k: usize| if k < arity { table[k * count + i] } else { 0 };
+                        [arg(0), arg(1), arg(2)]
+                    });
+                }
+                What::Runs(unit, starts) => {
+                    backward::<T, L>(m, g, unit, |i| starts.map(|s| s + i as u32));
+                }
+                What::Singles(from) => {
+                    for i in (0..g.count as usize).rev() {
+                        let s = &code.singles[from as usize + i];
+                        let at = (g.first as usize + i) * L;
+                        if !T::all_zero(&m.adjoints[at..at + L]) {
+                            one::<T, L>(m, s.unit, s.at, at, s.args);
+                        }
+                    }
+                }
+                What::Lane(op, arity, _, _) => lane_group::<T, L>(code, m, g, op, arity as usize),
+                // not in programs that are run backward
+                What::Permute { .. } => {}
+            }
+        }
+    }
+}
+
+/// Blocks of so many adjoints are skipped at once.
+const BLOCK: usize = 32;
+
+/// Calls `f` with each result of a group, last first, whose adjoint is not zero.
+#[inline(always)]
+fn nonzero<T: Float, const L: usize>(m: &mut Memory<T>, g: &Group<T>, mut f: impl FnMut(&mut Memory<T>, usize)) {
+    let (first, mut end) = (g.first as usize, g.count as usize);
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        if !T::all_zero(&m.adjoints[(first + start) * L..(first + end) * L]) {
+            for i in (start..end).rev() {
+                let at = (first + i) * L;
+                if !T::all_zero(&m.adjoints[at..at + L]) {
+                    f(m, i);
+                }
+            }
+        }
+        end = start;
+    }
+}
+
+#[inline(always)]
+fn backward<T: Float, const L: usize>(
+    m: &mut Memory<T>,
+    g: &Group<T>,
+    unit: Unit<T>,
+    args: impl Fn(usize) -> [u32; 3],
+) {
+    let (first, at) = (g.first as usize, g.pick.at);
+    nonzero::<T, L>(m, g, |m, i| one::<T, L>(m, unit, at, (first + i) * L, args(i)));
+}
+
+/// Adds to the adjoint of a register, lane by lane; lanes whose own adjoint is zero give nothing.
+#[inline(always)]
+fn give<T: Float, const L: usize>(adjoints: &mut [T], register: u32, a: &[T; L], f: impl Fn(usize, T) -> T) {
+    let to = &mut adjoints[register as usize * L..][..L];
+    for l in 0..L {
+        if L == 1 {
+            to[l] += f(l, a[l]);
+        } else {
+            let share = f(l, a[l]);
+            to[l] += if a[l] == T::ZERO { T::ZERO } else { share };
+        }
+    }
+}
+
+/// Passes on the adjoint of one result; `at` is where it stands.
+#[inline(always)]
+fn one<T: Float, const L: usize>(m: &mut Memory<T>, unit: Unit<T>, pick: T, at: usize, args: [u32; 3]) {
+    let mut a = [T::ZERO; L];
+    a.copy_from_slice(&m.adjoints[at..at + L]);
+    m.adjoints[at..at + L].fill(T::ZERO);
+    let adjoints = &mut m.adjoints[..];
+    let registers = &m.registers[..];
+    let [r0, r1, r2] = args;
+    let x = |l: usize| registers[r0 as usize * L + l];
+    let z = |l: usize| registers[r1 as usize * L + l];
+    let y = |l: usize| registers[at + l];
+    let two = T::ONE + T::ONE;
+    macro_rules! to {
+        ($r:expr, $f:expr) => {
+            give::<T, L>(adjoints, $r, &a, $f)
+        };
+    }
+    match unit {
+        Unit::Add => {
+            to!(r0, |_, a| a);
+            to!(r1, |_, a| a);
+        }
+        Unit::Sub => {
+            to!(r0, |_, a| a);
+            to!(r1, |_, a| -a);
+        }
+        Unit::Mul => {
+            to!(r0, |l, a| a * z(l));
+            to!(r1, |l, a| a * x(l));
+        }
+        Unit::Div => {
+            to!(r0, |l, a| a / z(l));
+            to!(r1, |l, a| -(a / z(l) * y(l)));
+        }
+        Unit::Copy => to!(r0, |_, a| a),
+        Unit::Neg => to!(r0, |_, a| -a),
+        Unit::Inv => to!(r0, |l, a| -(a * (y(l) * y(l)))),
+        Unit::Exp => to!(r0, |l, a| a * y(l)),
+        Unit::Log => to!(r0, |l, a| a * (T::ONE / x(l))),
+        Unit::Sqrt => to!(r0, |l, a| a * (T::ONE / two / y(l))),
+        Unit::Sin => to!(r0, |l, a| a * x(l).library_cos()),
+        Unit::Cos => to!(r0, |l, a| -(a * x(l).library_sin())),
+        Unit::Tanh => to!(r0, |l, a| a * (T::ONE - y(l) * y(l))),
+        Unit::Sigmoid => to!(r0, |l, a| a * (y(l) * (T::ONE - y(l)))),
+        Unit::Power(0) => {}
+        Unit::Power(1) => to!(r0, |_, a| a),
+        Unit::Power(2) => to!(r0, |l, a| a * (two * x(l))),
+        Unit::Power(k) => to!(r0, |l, a| a * (T::from_f64(f64::from(k)) * x(l).library_powi(k - 1))),
+        Unit::Relu => to!(r0, |l, a| a * slope(x(l), T::ZERO, pick, T::ONE)),
+        Unit::Abs => to!(r0, |l, a| a * lane::sign(x(l), pick)),
+        Unit::Leaky(s) => to!(r0, |l, a| a * slope(x(l), s, pick, T::ONE)),
+        Unit::Elu(s) => to!(r0, |l, a| a * slope(x(l), s * x(l).library_exp(), pick, T::ONE)),
+        Unit::TimesRelu => {
+            to!(r0, |l, a| a * relu(z(l)));
+            to!(r1, |l, a| a * (x(l) * slope(z(l), T::ZERO, pick, T::ONE)));
+        }
+        Unit::Max | Unit::Min => pair::<T, L>(adjoints, registers, &a, at, [r0, r1], pick),
+        Unit::Pick => {
+            let w = |l: usize| x(l) == T::ONE;
+            to!(r1, |l, a| if w(l) { a } else { T::ZERO });
+            to!(r2, |l, a| if w(l) { T::ZERO } else { a });
+        }
+        // what has no derivative, and what only derived programs hold
+        Unit::And
+        | Unit::Or
+        | Unit::Not
+        | Unit::Less
+        | Unit::LessEqual
+        | Unit::Greater
+        | Unit::GreaterEqual
+        | Unit::Equal
+        | Unit::NotEqual
+        | Unit::Slope(..)
+        | Unit::EluSlope(..)
+        | Unit::TimesSlope(_) => {}
+    }
+}
+
+/// The larger or smaller of two. The first share is in `pick`: of a tie, the first argument takes so much.
+#[inline(always)]
+fn pair<T: Float, const L: usize>(
+    adjoints: &mut [T],
+    registers: &[T],
+    a: &[T; L],
+    at: usize,
+    [r0, r1]: [u32; 2],
+    pick: T,
+) {
+    let x = |l: usize| registers[r0 as usize * L + l];
+    let z = |l: usize| registers[r1 as usize * L + l];
+    let y = |l: usize| registers[at + l];
+    #[allow(clippy::eq_op)] // only NaN differs from itself
+    let share = |l: usize, first: bool| {
+        let (mine, other) = if first { (x(l), z(l)) } else { (z(l), x(l)) };
+        let tied = if first { pick } else { T::ONE - pick };
+        let won = if mine == y(l) { T::ONE } else { T::ZERO };
+        let settled = if mine == other { tied } else { won };
+        if y(l) != y(l) { y(l) } else { settled }
+    };
+    give::<T, L>(adjoints, r0, a, |l, a| a * share(l, true));
+    give::<T, L>(adjoints, r1, a, |l, a| a * share(l, false));
+}
+
+/// A group of lanes.
+fn lane_group<T: Float, const L: usize>(code: &Code<T>, m: &mut Memory<T>, g: &Group<T>, op: LaneOp, arity: usize) {
+    if op == LaneOp::Sort {
+        return sorted::<T, L>(code, m, g, arity);
+    }
+    let mut space = std::mem::take(&mut m.space);
+    nonzero::<T, L>(m, g, |m, i| {
+        for l in 0..L {
+            let at = (g.first as usize + i) * L + l;
+            let a = std::mem::replace(&mut m.adjoints[at], T::ZERO);
+            if a == T::ZERO {
+                continue;
+            }
+            let count = g.count as usize;
+            let table = &code.table[g.args as usize..][..arity * count];
+            let mut winners =
+                Winners { adjoints: &mut m.adjoints, registers: &m.registers, table, i, count, lanes: L, l };
+            let y = m.registers[at];
+            match op {
+                LaneOp::Max | LaneOp::Min | LaneOp::Order(_) => winners.share(arity, a, y, g.pick, false),
+                LaneOp::NormInf => winners.share(arity, a, y, g.pick, true),
+                LaneOp::Norm1 => {
+                    for k in 0..arity {
+                        let w = lane::sign(winners.member(k), g.pick.at);
+                        winners.give(k, a * w);
+                    }
+                }
+                LaneOp::LogSumExp | LaneOp::MaxLinear(_) => {
+                    let (members, rest) = space.split_at_mut(arity);
+                    lanes::gather::<T, L>(code, &m.registers, (g, i, arity), l, members);
+                    let results = &mut m.results[..arity + 1];
+                    lanes::evaluate(op, members, Some(g.pick), (rest, &mut m.positions), results);
+                    let mut winners =
+                        Winners { adjoints: &mut m.adjoints, registers: &m.registers, table, i, count, lanes: L, l };
+                    for (k, &w) in results[1..].iter().enumerate() {
+                        winners.give(k, a * w);
+                    }
+                }
+                LaneOp::Sort => {}
+            }
+        }
+    });
+    m.space = space;
+}
+
+/// One lane of a group at one point, and where its adjoints go.
+struct Winners<'a, T> {
+    adjoints: &'a mut [T],
+    registers: &'a [T],
+    table: &'a [u32],
+    i: usize,
+    count: usize,
+    lanes: usize,
+    l: usize,
+}
+
+impl<T: Float> Winners<'_, T> {
+    fn place(&self, k: usize) -> usize {
+        self.table[k * self.count + self.i] as usize * self.lanes + self.l
+    }
+
+    fn member(&self, k: usize) -> T {
+        self.registers[self.place(k)]
+    }
+
+    fn give(&mut self, k: usize, share: T) {
+        let at = self.place(k);
+        self.adjoints[at] += share;
+    }
+
+    /// Shares an adjoint among the members that equal the value, or whose size does.
+    fn share(&mut self, arity: usize, a: T, y: T, pick: Pick<T>, sizes: bool) {
+        let size = |x: T| if sizes { x.size() } else { x };
+        let w = |x: T| if sizes { lane::sign(x, pick.at) } else { T::ONE };
+        #[allow(clippy::eq_op)] // only NaN differs from itself
+        if y != y {
+            for k in 0..arity {
+                self.give(k, a * y);
+            }
+            return;
+        }
+        let hit = |s: &Self, k: &usize| size(s.member(*k)) == y;
+        match pick.ties {
+            Ties::First => {
+                if let Some(k) = self.first(arity, y, sizes) {
+                    self.give(k, a * w(self.member(k)));
+                }
+            }
+            Ties::Last => {
+                if let Some(k) = (0..arity).rev().find(|k| hit(self, k)) {
+                    self.give(k, a * w(self.member(k)));
+                }
+            }
+            Ties::Every | Ties::Average => {
+                let tied = (0..arity).filter(|k| hit(self, k)).count();
+                let share = if pick.ties == Ties::Every { T::ONE } else { T::ONE / T::from_usize(tied) };
+                for k in 0..arity {
+                    if hit(self, &k) {
+                        self.give(k, a * (share * w(self.member(k))));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first member that equals the value.
+    fn first(&self, arity: usize, y: T, sizes: bool) -> Option<usize> {
+        let start = self.table[self.i] as usize;
+        // a single lane of consecutive registers at one point is searched as it lies
+        if self.lanes == 1 && self.count == 1 && self.table[arity - 1] as usize == start + arity - 1 && arity > 16 {
+            let found = lane::position(&self.registers[start..start + arity], y, sizes)?;
+            if self.table[found] as usize == start + found {
+                return Some(found);
+            }
+        }
+        (0..arity).find(|&k| (if sizes { self.member(k).size() } else { self.member(k) }) == y)
+    }
+}
+
+/// Sorted lanes: every adjoint goes to the member that came to its place.
+fn sorted<T: Float, const L: usize>(code: &Code<T>, m: &mut Memory<T>, g: &Group<T>, arity: usize) {
+    let count = g.count as usize;
+    let mut space = std::mem::take(&mut m.space);
+    for i in (0..count).rev() {
+        for l in 0..L {
+            let place = |k: usize| (g.first as usize + k * count + i) * L + l;
+            if (0..arity).all(|k| m.adjoints[place(k)] == T::ZERO) {
+                continue;
+            }
+            let members = &mut space[..arity];
+            lanes::gather::<T, L>(code, &m.registers, (g, i, arity), l, members);
+            let positions = &mut m.positions[..arity];
+            order::ascending(members, Some(g.pick.ties), positions);
+            for (k, &p) in positions.iter().enumerate() {
+                let a = std::mem::replace(&mut m.adjoints[place(k)], T::ZERO);
+                let to = code.table[g.args as usize + p as usize * count + i] as usize * L + l;
+                m.adjoints[to] += a;
+            }
+        }
+    }
+    m.space = space;
+}

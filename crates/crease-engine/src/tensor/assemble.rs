@@ -1,0 +1,126 @@
+//! Sums, concatenations, paddings, scatterings: arguments added into zeros through index maps.
+//!
+//! A cell that one number reaches holds that number, one that none reaches holds 0, and what meets in a cell is added in the
+//! order in which it comes. Which pieces can simply be put in their places is found out beforehand.
+
+use super::lower::{Arg, Buf};
+use super::memory::Pointers;
+use super::walk::Walk;
+use crate::float::Float;
+use crate::isa::{Isa, Kernel, dispatch};
+use crease_core::Layout;
+
+/// What is in the cells before the first piece.
+#[derive(Debug)]
+enum Begin<T> {
+    /// Every cell is put.
+    Anything,
+    All(T),
+    /// 0 in cells that nothing reaches, -0 in the others.
+    Given(Vec<T>),
+}
+
+#[derive(Debug)]
+struct Piece<T> {
+    from: Arg<T>,
+    /// How the argument is read, if not as it lies.
+    read: Option<Walk>,
+    to: Walk,
+    len: usize,
+    /// Whether the cells are new, so that nothing is added.
+    put: bool,
+}
+
+/// An assembly.
+#[derive(Debug)]
+pub(crate) struct Assembly<T> {
+    begin: Begin<T>,
+    pieces: Vec<Piece<T>>,
+    out: Buf,
+}
+
+/// Plans an assembly of `cells` cells.
+pub(crate) fn build<T: Float>(pieces: &[(Arg<T>, Layout)], out: Buf, cells: usize) -> Assembly<T> {
+    let mut reached = vec![false; cells];
+    let mut plan = Vec::with_capacity(pieces.len());
+    let mut simple = true;
+    let mut missing = cells;
+    for (from, layout) in pieces {
+        let (mut new, mut old) = (0usize, 0usize);
+        for i in layout.iter() {
+            if std::mem::replace(&mut reached[i], true) { old += 1 } else { new += 1 }
+        }
+        missing -= new;
+        // cells that are partly new, or new but met twice, cannot be told apart piece by piece
+        simple &= new == 0 || old == 0;
+        let read = match from {
+            Arg::Through(_, l) => Some(Walk::new(l)),
+            _ => None,
+        };
+        plan.push(Piece { from: from.clone(), read, to: Walk::new(layout), len: layout.len(), put: old == 0 });
+    }
+    let begin = match (simple, missing) {
+        (true, 0) => Begin::Anything,
+        (true, _) => Begin::All(T::ZERO),
+        (false, 0) => Begin::All(T::NEG_ZERO),
+        (false, _) => Begin::Given(reached.iter().map(|&r| if r { T::NEG_ZERO } else { T::ZERO }).collect()),
+    };
+    if !simple {
+        plan.iter_mut().for_each(|p| p.put = false);
+    }
+    Assembly { begin, pieces: plan, out }
+}
+
+impl<T: Float> Assembly<T> {
+    pub fn run(&self, p: &Pointers<'_, T>, space: &mut [T], ordered: bool) {
+        let out = p.write(self.out);
+        match &self.begin {
+            Begin::Anything => {}
+            Begin::All(x) => out.fill(*x),
+            Begin::Given(cells) => out.copy_from_slice(cells),
+        }
+        dispatch(Pieces { pieces: &self.pieces, p, out, space, ordered });
+    }
+}
+
+struct Pieces<'a, 'p, T> {
+    pieces: &'a [Piece<T>],
+    p: &'a Pointers<'p, T>,
+    out: &'a mut [T],
+    space: &'a mut [T],
+    ordered: bool,
+}
+
+impl<T: Float> Kernel for Pieces<'_, '_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let size = super::block::block::<T>();
+        let out = self.out;
+        for piece in self.pieces {
+            let mut move_to = |x: &[T], start: usize| {
+                if piece.put {
+                    piece.to.put(x, start, out);
+                } else {
+                    piece.to.add(x, start, out, self.ordered);
+                }
+            };
+            match (&piece.from, &piece.read) {
+                (Arg::Direct(b), _) => move_to(&self.p.read(*b)[..piece.len], 0),
+                (from, read) => {
+                    let mut start = 0;
+                    while start < piece.len {
+                        let block = &mut self.space[..size.min(piece.len - start)];
+                        match (from, read) {
+                            (Arg::Through(b, _), Some(walk)) => walk.load(self.p.read(*b), start, block),
+                            (Arg::Const(c), _) => block.fill(*c),
+                            _ => {}
+                        }
+                        move_to(block, start);
+                        start += block.len();
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Tensor programs: few equations, each on many numbers.
+//!
+//! A flat program enters; a plan leaves, a list of steps over buffers. [`lower`] resolves views, [`fuse`] decides what runs
+//! together, [`memory`] where results lie; then each step is a loop that was compiled for this machine: [`block`] for fused
+//! elementwise operations and their sums, [`assemble`], [`product`], [`lanes`]. A run allocates nothing.
+
+mod assemble;
+mod block;
+mod fuse;
+mod gemm;
+mod lanes;
+mod lower;
+mod memory;
+mod pattern;
+mod product;
+mod walk;
+mod windows;
+
+use crate::flat::Flat;
+use crate::float::{Float, all_finite};
+use crate::options::Explain;
+pub(crate) use block::Manner;
+use lower::{Buf, Kind, Node, Nodes, Origin};
+use memory::{Life, Place, Pointers};
+
+/// A tensor program as code.
+pub(crate) struct Code<T> {
+    steps: Vec<Step<T>>,
+    places: Vec<(Place, usize)>,
+    consts: Vec<T>,
+    arena: usize,
+    space: usize,
+    positions: usize,
+    manner: Manner,
+}
+
+enum Step<T> {
+    Fused(block::Fused<T>),
+    Assemble(assemble::Assembly<T>, Buf),
+    Product(product::Product, Buf),
+    Lanes(lanes::Lanes<T>),
+    Permute { src: Buf, perm: Buf, n: usize, inverse: bool, out: Buf },
+    Conv(windows::Conv, windows::Pass, Buf),
+    Pool(windows::Pool),
+    Unpool(windows::Unpool),
+}
+
+/// The memory of a run.
+pub(crate) struct Memory<T> {
+    arena: Vec<T>,
+    space: Vec<T>,
+    positions: Vec<u32>,
+    table: Vec<Entry<T>>,
+}
+
+/// Where a buffer lies in the current run.
+type Entry<T> = (*mut T, usize);
+
+// SAFETY: the pointers are filled in at the beginning of each run and used in that run only
+unsafe impl<T: Send> Send for Memory<T> {}
+
+/// Makes a plan.
+pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -> Code<T> {
+    let mut nodes = lower::lower_all::<T>(f);
+    if !manner.exact {
+        pattern::recognise(&mut nodes);
+    }
+    let Nodes { nodes, lens, origins, outputs } = nodes;
+    let groups = fuse::fuse(&nodes, &lens);
+    // who reads what, counted in steps
+    let mut from = vec![usize::MAX; lens.len()];
+    let mut to = vec![0usize; lens.len()];
+    let mut read_elsewhere = vec![false; lens.len()];
+    let mut home = vec![usize::MAX; lens.len()];
+    for (i, g) in groups.iter().enumerate() {
+        for &n in &g.nodes {
+            for &b in &nodes[n].out {
+                from[b as usize] = i;
+                to[b as usize] = to[b as usize].max(i);
+                home[b as usize] = i;
+            }
+        }
+    }
+    for (i, g) in groups.iter().enumerate() {
+        for &n in &g.nodes {
+            for (b, _) in nodes[n].reads() {
+                to[b as usize] = to[b as usize].max(i);
+                read_elsewhere[b as usize] |= home[b as usize] != i;
+            }
+        }
+    }
+    for &b in &outputs {
+        read_elsewhere[b as usize] = true;
+    }
+    let mut places: Vec<(Place, usize)> = lens.iter().map(|&n| (Place::Arena(0), n)).collect();
+    let mut consts: Vec<T> = Vec::new();
+    let mut lives = Vec::new();
+    for (b, origin) in origins.iter().enumerate() {
+        match origin {
+            Origin::Input(i) => places[b].0 = Place::Input(*i as u32),
+            Origin::Given(data) => {
+                places[b].0 = Place::Const(consts.len());
+                consts.extend_from_slice(data);
+            }
+            Origin::Computed => match outputs.iter().position(|&o| o as usize == b) {
+                Some(k) => places[b].0 = Place::Output(k as u32),
+                None => lives.push(Life { buf: b as Buf, len: lens[b], from: from[b], to: to[b] }),
+            },
+        }
+    }
+    let mut steps = Vec::with_capacity(groups.len());
+    let (mut space, mut positions, mut fused) = (block::block::<T>(), 0, 0);
+    // what stays in the registers of a group needs no place
+    let mut needed = read_elsewhere;
+    for g in &groups {
+        let members: Vec<&Node<T>> = g.nodes.iter().map(|&n| &nodes[n]).collect();
+        let node = members[0];
+        let out = node.out[0];
+        if let Some(elements) = g.elements {
+            for m in members.iter().filter(|m| matches!(m.kind, Kind::Assemble(_))) {
+                needed[m.out[0] as usize] = true;
+            }
+            let f = block::build(&members, elements, &lens, &|b| needed[b as usize]);
+            space = space.max(f.space());
+            fused += members.len();
+            steps.push(Step::Fused(f));
+            continue;
+        }
+        node.out.iter().for_each(|&b| needed[b as usize] = true);
+        steps.push(match &node.kind {
+            Kind::Assemble(pieces) => Step::Assemble(assemble::build(pieces, out, lens[out as usize]), out),
+            Kind::MatMul { a, b, size } => {
+                let product = product::build(*a, *b, out, *size);
+                explain.say(format!("matrix product {}", product.describe()));
+                space = space.max(product.space());
+                Step::Product(product, out)
+            }
+            Kind::Lane { op, pick, src, second, n, .. } => {
+                let wanted = node.out.iter().map(|&b| to[b as usize] > from[b as usize] || outputs.contains(&b));
+                let lanes = lanes::Lanes {
+                    op: *op,
+                    pick: *pick,
+                    src: *src,
+                    second: *second,
+                    n: *n,
+                    wanted: wanted.collect(),
+                    out: node.out.clone(),
+                };
+                space = space.max(lanes.space());
+                positions = positions.max(*n);
+                Step::Lanes(lanes)
+            }
+            Kind::Permute { src, perm, n, inverse } => {
+                Step::Permute { src: *src, perm: *perm, n: *n, inverse: *inverse, out }
+            }
+            Kind::Conv(conv, pass) => {
+                space = space.max(conv.space());
+                explain.say(format!("convolution, {pass:?}: {} kernels of {}", conv.count, conv.windows.offsets.len()));
+                Step::Conv(conv.clone(), *pass, out)
+            }
+            Kind::Pool(pool) => {
+                explain.say(format!("pooling over windows of {}", pool.windows.offsets.len()));
+                Step::Pool(pool.clone())
+            }
+            Kind::Unpool(pool) => {
+                space = space.max(pool.space());
+                Step::Unpool(pool.clone())
+            }
+            Kind::Unit(..) => continue,
+        });
+    }
+    lives.retain(|l| needed[l.buf as usize]);
+    let live: usize = lives.iter().map(|l| l.len).sum();
+    let (offsets, arena) = memory::place(lives);
+    for (b, offset) in offsets {
+        places[b as usize].0 = Place::Arena(offset);
+    }
+    for (b, p) in places.iter_mut().enumerate() {
+        // a buffer that lives in registers only is never looked at
+        if p.0 == Place::Arena(0) && !needed[b] {
+            p.1 = 0;
+        }
+    }
+    explain.say(format!(
+        "tensor code: {} steps, {fused} elementwise operations in {} of them; {arena} numbers of memory for {live}",
+        steps.len(),
+        steps.iter().filter(|s| matches!(s, Step::Fused(_))).count(),
+    ));
+    Code { steps, places, consts, arena, space, positions, manner }
+}
+
+impl<T: Float> Code<T> {
+    pub fn memory(&self) -> Memory<T> {
+        Memory {
+            arena: vec![T::ZERO; self.arena],
+            space: vec![T::ZERO; self.space],
+            positions: vec![0; self.positions],
+            table: vec![(std::ptr::null_mut(), 0); self.places.len()],
+        }
+    }
+
+    /// Runs at point number `point` of slices that hold several; false if something was not finite and that was asked.
+    pub fn run(
+        &self,
+        m: &mut Memory<T>,
+        point: usize,
+        (inputs, lens): (&[&[T]], &[usize]),
+        outputs: &mut [&mut [T]],
+    ) -> bool {
+        // one for all points, or one for each
+        let input =
+            |i: usize| if inputs[i].len() == lens[i] { inputs[i] } else { &inputs[i][point * lens[i]..][..lens[i]] };
+        let arena = m.arena.as_mut_ptr();
+        for (entry, &(place, len)) in m.table.iter_mut().zip(&self.places) {
+            let start = match place {
+                Place::Input(i) => input(i as usize).as_ptr().cast_mut(),
+                Place::Output(i) => outputs[i as usize][point * len..][..len].as_mut_ptr(),
+                Place::Const(at) => self.consts[at..at + len].as_ptr().cast_mut(),
+                // SAFETY: the planner has made the arena large enough
+                Place::Arena(at) => unsafe { arena.add(at) },
+            };
+            *entry = (start, len);
+        }
+        // SAFETY: the slices outlive the run; inputs and constants are never written; the planner lets buffers share a place
+        // only if their lives do not meet
+        let p = unsafe { Pointers::new(&m.table) };
+        let exact = self.manner.exact;
+        let mut fine = true;
+        for step in &self.steps {
+            match step {
+                Step::Fused(f) => fine &= f.run(&p, &mut m.space, self.manner),
+                Step::Assemble(a, out) => {
+                    a.run(&p, &mut m.space, exact);
+                    fine &= self.look(&p, &[*out]);
+                }
+                Step::Product(product, out) => {
+                    product.run(&p, &mut m.space, exact);
+                    fine &= self.look(&p, &[*out]);
+                }
+                Step::Lanes(lanes) => {
+                    lanes.run(&p, &mut m.space, &mut m.positions, exact);
+                    fine &= self.look(&p, &lanes.out[..1]);
+                }
+                Step::Conv(conv, pass, out) => {
+                    conv.run(&p, &mut m.space, *pass);
+                    fine &= self.look(&p, &[*out]);
+                }
+                Step::Pool(pool) => {
+                    pool.run(&p);
+                    fine &= self.look(&p, &[pool.values]);
+                }
+                Step::Unpool(pool) => {
+                    pool.run(&p, &mut m.space);
+                    fine &= self.look(&p, &[pool.out]);
+                }
+                Step::Permute { src, perm, n, inverse, out } => {
+                    let lanes = p.read(*src).chunks_exact(*n).zip(p.read(*perm).chunks_exact(*n));
+                    for ((lane, perm), out) in lanes.zip(p.write(*out).chunks_exact_mut(*n)) {
+                        crate::scalar::reorder(lane, perm, *inverse, out);
+                    }
+                }
+            }
+        }
+        fine
+    }
+
+    /// Whether results are finite, if that is asked.
+    fn look(&self, p: &Pointers<'_, T>, out: &[Buf]) -> bool {
+        !self.manner.checked || out.iter().all(|&b| all_finite(p.read(b)))
+    }
+}

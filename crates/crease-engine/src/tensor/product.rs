@@ -1,0 +1,365 @@
+//! Products of matrices and vectors.
+//!
+//! Matrices are read where they lie, through strides. Large products are blocked ([`gemm`](super::gemm)); a vector
+//! times a matrix, and an outer product, are loops of their own, because there every number is needed but once. Where
+//! every bit must agree, sums are taken in the interpreter's order, with products vectorised across columns.
+
+use super::gemm::{self, Gemm};
+use super::lower::{Buf, Matrix};
+use super::memory::Pointers;
+use crate::float::Float;
+use crate::isa::{Isa, Kernel, Simd, dispatch};
+
+/// A batch of products.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Product {
+    a: Matrix,
+    b: Matrix,
+    out: Matrix,
+    m: usize,
+    n: usize,
+    k: usize,
+    batch: usize,
+}
+
+/// Plans a batch of products; batches that share a matrix become one product.
+pub(crate) fn build(a: Matrix, b: Matrix, out: Buf, [m, n, k, batch]: [usize; 4]) -> Product {
+    let out = Matrix { buf: out, offset: 0, batch: (m * n) as isize, row: n as isize, column: 1 };
+    let product = Product { a, b, out, m, n, k, batch };
+    if batch > 1 && b.batch == 0 && a.batch == m as isize * a.row {
+        // the rows of all first matrices are those of one
+        return Product { m: m * batch, batch: 1, ..product };
+    }
+    if batch > 1 && m == 1 && b.batch == 0 {
+        let a = Matrix { row: a.batch, ..a };
+        return Product { a, m: batch, batch: 1, out: Matrix { row: n as isize, ..out }, ..product };
+    }
+    if batch > 1 && n == 1 && a.batch == 0 {
+        // one matrix times many vectors: the vectors are the rows of the first factor
+        let first = Matrix { row: b.batch, column: b.row, batch: 0, ..b };
+        let second = Matrix { row: a.column, column: a.row, batch: 0, ..a };
+        let out = Matrix { row: m as isize, column: 1, ..out };
+        return Product { a: first, b: second, out, m: batch, n: m, k, batch: 1 };
+    }
+    product
+}
+
+impl Product {
+    /// Whether the result is a product of two matrices, each needed more than once.
+    pub fn describe(&self) -> String {
+        format!("{} x [{}, {}] @ [{}, {}]", self.batch, self.m, self.k, self.k, self.n)
+    }
+
+    /// How many numbers of working space a run needs.
+    pub fn space(&self) -> usize {
+        let b = View { at: 0, row: self.b.row, column: self.b.column };
+        gemm::space(&b, [self.m, self.n, self.k])
+    }
+
+    pub fn run<T: Float>(&self, p: &Pointers<'_, T>, space: &mut [T], exact: bool) {
+        let (a, b, out) = (p.read(self.a.buf), p.read(self.b.buf), p.write(self.out.buf));
+        for s in 0..self.batch {
+            let view = |m: &Matrix| View {
+                at: (m.offset as isize + s as isize * m.batch) as usize,
+                row: m.row,
+                column: m.column,
+            };
+            let (va, vb, vo) = (view(&self.a), view(&self.b), view(&self.out));
+            if exact {
+                dispatch(Exact { a, b, out, views: [va, vb, vo], size: [self.m, self.n, self.k] });
+            } else {
+                multiply(a, b, out, [va, vb, vo], [self.m, self.n, self.k], space);
+            }
+        }
+    }
+}
+
+/// A matrix inside a slice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    pub at: usize,
+    pub row: isize,
+    pub column: isize,
+}
+
+impl View {
+    #[inline(always)]
+    pub fn index(&self, i: usize, j: usize) -> usize {
+        (self.at as isize + i as isize * self.row + j as isize * self.column) as usize
+    }
+
+    fn transposed(self) -> View {
+        View { at: self.at, row: self.column, column: self.row }
+    }
+}
+
+fn multiply<T: Float>(
+    a: &[T],
+    b: &[T],
+    out: &mut [T],
+    [va, vb, vo]: [View; 3],
+    [m, n, k]: [usize; 3],
+    space: &mut [T],
+) {
+    if k == 1 {
+        return dispatch(Outer { a, b, out, views: [va, vb, vo], size: [m, n] });
+    }
+    if m == 1 && vb.column == 1 && vo.column == 1 {
+        return dispatch(Rows { x: a, at: va.at, step: va.column, matrix: b, view: vb, out, to: vo.at, size: [k, n] });
+    }
+    if n == 1 && va.row == 1 && vo.row == 1 {
+        let view = va.transposed();
+        return dispatch(Rows { x: b, at: vb.at, step: vb.row, matrix: a, view, out, to: vo.at, size: [k, m] });
+    }
+    if n == 1 && va.column == 1 && vb.row == 1 {
+        return dispatch(Dots { x: b, at: vb.at, matrix: a, view: va, out, to: (vo.at, vo.row), size: [m, k] });
+    }
+    if m == 1 && vb.row == 1 && va.column == 1 {
+        let view = vb.transposed();
+        return dispatch(Dots { x: a, at: va.at, matrix: b, view, out, to: (vo.at, vo.column), size: [n, k] });
+    }
+    if n <= NARROW && vb.column == 1 && vo.column == 1 {
+        return dispatch(Narrow { a, b, out, views: [va, vb, vo], size: [m, n, k] });
+    }
+    dispatch(Gemm { a, b, out, views: [va, vb, vo], size: [m, n, k], space });
+}
+
+/// Results of up to so many columns are kept in registers, row by row.
+const NARROW: usize = 16;
+
+/// A product with few columns: the sums of some rows stay in registers while the rows of the second matrix go by.
+struct Narrow<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+    views: [View; 3],
+    size: [usize; 3],
+}
+
+impl<T: Float> Kernel for Narrow<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let lanes = <T::V<I> as Simd<T>>::N;
+        match self.size[1].div_ceil(lanes) {
+            1 => self.rows::<I, 1>(),
+            2 => self.rows::<I, 2>(),
+            3 => self.rows::<I, 3>(),
+            _ => self.rows::<I, 4>(),
+        }
+    }
+}
+
+impl<T: Float> Narrow<'_, T> {
+    #[inline(always)]
+    fn rows<I: Isa, const N: usize>(self) {
+        let out = self.out.as_mut_ptr();
+        let [m, n, k] = self.size;
+        let [va, vb, vo] = self.views;
+        // every element that is read or written lies inside, so that no single access has to be checked
+        assert!(va.index(m - 1, k - 1) < self.a.len() && vb.index(k - 1, n - 1) < self.b.len());
+        assert!(vo.index(m - 1, n - 1) < self.out.len());
+        let mut i = 0;
+        while i + 5 <= m {
+            self.tile::<I, N, 5>(i, out);
+            i += 5;
+        }
+        while i < m {
+            self.tile::<I, N, 1>(i, out);
+            i += 1;
+        }
+    }
+
+    /// `M` rows of the result.
+    #[inline(always)]
+    fn tile<I: Isa, const N: usize, const M: usize>(&self, i: usize, out: *mut T) {
+        let lanes = <T::V<I> as Simd<T>>::N;
+        let [_, n, k] = self.size;
+        let [va, vb, vo] = self.views;
+        let rest = n - (N - 1) * lanes;
+        // SAFETY: the caller has checked that all three matrices lie inside their slices; `rest` lanes are left for the last
+        // register; the instructions are those of the kernel
+        unsafe {
+            let mut sums = [[<T::V<I> as Simd<T>>::splat(T::ZERO); N]; M];
+            for l in 0..k {
+                let row = self.b.as_ptr().add(vb.index(l, 0));
+                let mut x = [<T::V<I> as Simd<T>>::splat(T::ZERO); N];
+                for (j, x) in x.iter_mut().enumerate() {
+                    *x = if j + 1 < N || rest == lanes {
+                        Simd::<T>::load(row.add(j * lanes))
+                    } else {
+                        Simd::<T>::load_some(row.add(j * lanes), rest)
+                    };
+                }
+                for (r, sum) in sums.iter_mut().enumerate() {
+                    let a = <T::V<I> as Simd<T>>::splat(*self.a.as_ptr().add(va.index(i + r, l)));
+                    for (s, &x) in sum.iter_mut().zip(&x) {
+                        *s = Simd::<T>::times_plus(a, x, *s);
+                    }
+                }
+            }
+            for (r, sum) in sums.iter().enumerate() {
+                let row = out.add(vo.index(i + r, 0));
+                for (j, &s) in sum.iter().enumerate() {
+                    if j + 1 < N || rest == lanes {
+                        Simd::<T>::store(s, row.add(j * lanes));
+                    } else {
+                        Simd::<T>::store_some(s, row.add(j * lanes), rest);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A column times a row.
+struct Outer<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+    views: [View; 3],
+    size: [usize; 2],
+}
+
+impl<T: Float> Kernel for Outer<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let ([va, vb, vo], [m, n]) = (self.views, self.size);
+        for i in 0..m {
+            let x = self.a[va.index(i, 0)];
+            if vb.column == 1 && vo.column == 1 {
+                let row = &self.b[vb.at..][..n];
+                let out = &mut self.out[vo.index(i, 0)..][..n];
+                out.iter_mut().zip(row).for_each(|(o, &y)| *o = x * y);
+            } else {
+                for j in 0..n {
+                    self.out[vo.index(i, j)] = x * self.b[vb.index(0, j)];
+                }
+            }
+        }
+    }
+}
+
+/// A vector times a matrix whose rows lie in order: rows added up.
+struct Rows<'a, T> {
+    x: &'a [T],
+    at: usize,
+    step: isize,
+    matrix: &'a [T],
+    view: View,
+    out: &'a mut [T],
+    to: usize,
+    size: [usize; 2],
+}
+
+impl<T: Float> Kernel for Rows<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let [k, n] = self.size;
+        let out = &mut self.out[self.to..][..n];
+        let x = |l: usize| self.x[(self.at as isize + l as isize * self.step) as usize];
+        out.fill(T::ZERO);
+        let mut l = 0;
+        // four rows at a time, so that the sums are loaded and stored a quarter as often
+        while l + 4 <= k {
+            let w = [x(l), x(l + 1), x(l + 2), x(l + 3)];
+            if w != [T::ZERO; 4] {
+                let row = |i: usize| &self.matrix[self.view.index(l + i, 0)..][..n];
+                let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
+                for (j, o) in out.iter_mut().enumerate() {
+                    *o = if I::FMA {
+                        w[3].fused(r3[j], w[2].fused(r2[j], w[1].fused(r1[j], w[0].fused(r0[j], *o))))
+                    } else {
+                        *o + w[0] * r0[j] + w[1] * r1[j] + w[2] * r2[j] + w[3] * r3[j]
+                    };
+                }
+            }
+            l += 4;
+        }
+        for l in l..k {
+            let (w, row) = (x(l), &self.matrix[self.view.index(l, 0)..][..n]);
+            out.iter_mut().zip(row).for_each(|(o, &r)| *o += w * r);
+        }
+    }
+}
+
+/// A matrix whose rows lie in order times a vector: inner products.
+struct Dots<'a, T> {
+    x: &'a [T],
+    at: usize,
+    matrix: &'a [T],
+    view: View,
+    out: &'a mut [T],
+    to: (usize, isize),
+    size: [usize; 2],
+}
+
+impl<T: Float> Kernel for Dots<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        const WIDE: usize = 32;
+        let [m, k] = self.size;
+        let x = &self.x[self.at..][..k];
+        for i in 0..m {
+            let row = &self.matrix[self.view.index(i, 0)..][..k];
+            let mut sums = [T::ZERO; WIDE];
+            let (a, rest_a) = row.as_chunks::<WIDE>();
+            let (b, rest_b) = x.as_chunks::<WIDE>();
+            for (a, b) in a.iter().zip(b) {
+                for ((s, &a), &b) in sums.iter_mut().zip(a).zip(b) {
+                    *s = if I::FMA { a.fused(b, *s) } else { *s + a * b };
+                }
+            }
+            let mut width = WIDE / 2;
+            while width > 0 {
+                for i in 0..width {
+                    let other = sums[i + width];
+                    sums[i] += other;
+                }
+                width /= 2;
+            }
+            let total = rest_a.iter().zip(rest_b).fold(sums[0], |s, (&a, &b)| s + a * b);
+            self.out[(self.to.0 as isize + i as isize * self.to.1) as usize] = total;
+        }
+    }
+}
+
+/// The product as the interpreter takes it, every sum in order; across columns at once.
+struct Exact<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+    views: [View; 3],
+    size: [usize; 3],
+}
+
+impl<T: Float> Kernel for Exact<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let ([va, vb, vo], [m, n, k]) = (self.views, self.size);
+        for i in 0..m {
+            for l in 0..k {
+                let x = self.a[va.index(i, l)];
+                if vb.column == 1 && vo.column == 1 {
+                    let row = &self.b[vb.index(l, 0)..][..n];
+                    let out = &mut self.out[vo.index(i, 0)..][..n];
+                    if l == 0 {
+                        out.iter_mut().zip(row).for_each(|(o, &y)| *o = x * y);
+                    } else {
+                        out.iter_mut().zip(row).for_each(|(o, &y)| *o += x * y);
+                    }
+                } else {
+                    for j in 0..n {
+                        let term = x * self.b[vb.index(l, j)];
+                        let o = &mut self.out[vo.index(i, j)];
+                        *o = if l == 0 { term } else { *o + term };
+                    }
+                }
+            }
+        }
+    }
+}

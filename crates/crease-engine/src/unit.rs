@@ -1,0 +1,286 @@
+//! The operations as code knows them: each takes up to three numbers and gives one. Both engines, for tensors and for
+//! scalars, are made of these and of operations on lanes.
+//!
+//! A joint operation of one number falls into its value and its slope, which share nothing worth sharing.
+
+use crate::float::{self, Float, maximum, minimum, slope, truth};
+use crease_core::op::{Choice, Comparison, Logic};
+use crease_core::{Kink, Lane, Op, Rational, Ties};
+
+/// An operation with one result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Unit<T> {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    /// The larger of two.
+    Max,
+    /// The smaller of two.
+    Min,
+    /// Both of two truth values, which have no derivative.
+    And,
+    /// One of two truth values.
+    Or,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+    /// `a * relu(b)`.
+    TimesRelu,
+    /// `a` times the slope of relu at `b`.
+    TimesSlope(T),
+    Copy,
+    Neg,
+    Inv,
+    Exp,
+    Log,
+    Sqrt,
+    Sin,
+    Cos,
+    Tanh,
+    Sigmoid,
+    Power(i32),
+    /// `1 - a`.
+    Not,
+    Relu,
+    Abs,
+    Leaky(T),
+    Elu(T),
+    /// A slope left of zero, at zero and right of it.
+    Slope(T, T, T),
+    /// The slope of ELU: its scale, and the slope at zero.
+    EluSlope(T, T),
+    /// The second where the first is 1, else the third.
+    Pick,
+}
+
+impl<T> Unit<T> {
+    pub fn arity(&self) -> usize {
+        match self {
+            Unit::Add
+            | Unit::Sub
+            | Unit::Mul
+            | Unit::Div
+            | Unit::Max
+            | Unit::Min
+            | Unit::And
+            | Unit::Or
+            | Unit::Less
+            | Unit::LessEqual
+            | Unit::Greater
+            | Unit::GreaterEqual
+            | Unit::Equal
+            | Unit::NotEqual
+            | Unit::TimesRelu
+            | Unit::TimesSlope(_) => 2,
+            Unit::Pick => 3,
+            _ => 1,
+        }
+    }
+}
+
+/// Calls `$go` with the function of two numbers that an operation is; `$other` for all else.
+macro_rules! binary_units {
+    ($unit:expr, $go:ident, $other:expr) => {
+        match $unit {
+            Unit::Add => $go!(|a, b| a + b),
+            Unit::Sub => $go!(|a, b| a - b),
+            Unit::Mul => $go!(|a, b| a * b),
+            Unit::Div => $go!(|a, b| a / b),
+            Unit::Max | Unit::Or => $go!(|a, b| maximum(a, b)),
+            Unit::Min | Unit::And => $go!(|a, b| minimum(a, b)),
+            Unit::Less => $go!(|a, b| truth(a < b)),
+            Unit::LessEqual => $go!(|a, b| truth(a <= b)),
+            Unit::Greater => $go!(|a, b| truth(a > b)),
+            Unit::GreaterEqual => $go!(|a, b| truth(a >= b)),
+            Unit::Equal => $go!(|a, b| truth(a == b)),
+            // with a NaN no comparison holds, not even this one
+            Unit::NotEqual => $go!(|a, b| truth((a < b) | (a > b))),
+            Unit::TimesRelu => $go!(|a, b| a * relu(b)),
+            Unit::TimesSlope(at) => $go!(|a, b| a * slope(b, T::ZERO, at, T::ONE)),
+            _ => $other,
+        }
+    };
+}
+
+/// As [`binary_units`] for functions of one number; `$vector` chooses the functions that vectorise.
+macro_rules! unary_units {
+    ($unit:expr, $vector:expr, $go:ident, $other:expr) => {
+        match $unit {
+            Unit::Copy => $go!(|a| a),
+            Unit::Neg => $go!(|a| -a),
+            Unit::Inv => $go!(|a| T::ONE / a),
+            Unit::Exp if $vector => $go!(|a| a.vector_exp()),
+            Unit::Exp => $go!(|a| a.library_exp()),
+            Unit::Log if $vector => $go!(|a| a.vector_ln()),
+            Unit::Log => $go!(|a| a.library_ln()),
+            Unit::Sqrt => $go!(|a| a.root()),
+            Unit::Sin => $go!(|a| a.library_sin()),
+            Unit::Cos => $go!(|a| a.library_cos()),
+            Unit::Tanh if $vector => $go!(|a| a.vector_tanh()),
+            Unit::Tanh => $go!(|a| a.library_tanh()),
+            Unit::Sigmoid if $vector => $go!(|a| sigmoid(a, |x: T| x.vector_exp())),
+            Unit::Sigmoid => $go!(|a| sigmoid(a, |x: T| x.library_exp())),
+            Unit::Power(2) => $go!(|a| a * a),
+            Unit::Power(k) => $go!(|a| a.library_powi(k)),
+            Unit::Not => $go!(|a| T::ONE - a),
+            Unit::Relu => $go!(|a| relu(a)),
+            Unit::Abs => $go!(|a| a.size()),
+            Unit::Leaky(s) => $go!(|a| if a < T::ZERO { s * a } else { a }),
+            Unit::Elu(s) if $vector => $go!(|a| {
+                let left = s * a.vector_exp() - s;
+                if a < T::ZERO { left } else { a }
+            }),
+            Unit::Elu(s) => $go!(|a| if a < T::ZERO { s * a.library_exp() - s } else { a }),
+            Unit::Slope(left, at, right) => $go!(|a| slope(a, left, at, right)),
+            Unit::EluSlope(s, at) if $vector => $go!(|a| slope(a, s * a.vector_exp(), at, T::ONE)),
+            Unit::EluSlope(s, at) => $go!(|a| slope(a, s * a.library_exp(), at, T::ONE)),
+            _ => $other,
+        }
+    };
+}
+
+pub(crate) use {binary_units, unary_units};
+
+#[inline(always)]
+fn call1<T>(f: impl Fn(T) -> T, a: T) -> T {
+    f(a)
+}
+
+#[inline(always)]
+fn call2<T>(f: impl Fn(T, T) -> T, a: T, b: T) -> T {
+    f(a, b)
+}
+
+impl<T: Float> Unit<T> {
+    /// Carries out the operation on three numbers, of which it uses as many as it takes.
+    #[inline(always)]
+    pub fn apply(self, a: T, b: T, c: T) -> T {
+        use float::{relu, sigmoid};
+        macro_rules! one {
+            ($f:expr) => {
+                call1($f, a)
+            };
+        }
+        macro_rules! two {
+            ($f:expr) => {
+                call2($f, a, b)
+            };
+        }
+        let pick = || if a == T::ONE { b } else { c };
+        binary_units!(self, two, unary_units!(self, false, one, pick()))
+    }
+}
+
+/// An operation on a lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum LaneOp {
+    Max,
+    Min,
+    Order(usize),
+    Sort,
+    Norm1,
+    NormInf,
+    /// So many rows.
+    MaxLinear(usize),
+    LogSumExp,
+}
+
+/// What a joint operation picks at its kink.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pick<T> {
+    pub at: T,
+    pub ties: Ties,
+}
+
+/// A result of an elementwise operation: what is applied to which of the arguments.
+pub(crate) type Part<T> = (Unit<T>, [usize; 2]);
+
+/// An operation of the dictionary as code knows it.
+pub(crate) enum Lowered<T> {
+    /// Elementwise: one unit for each result.
+    Units(Vec<Part<T>>),
+    /// On lanes; with weights if a choice is given.
+    Lane(LaneOp, Lane, Option<Pick<T>>),
+    /// Reorders lanes, or undoes that.
+    Permute(Lane, bool),
+    /// Structure and products, which each engine does in its own way.
+    Other,
+}
+
+/// A rational constant as the nearest float.
+pub(crate) fn number<T: Float>(r: &Rational) -> T {
+    // floats have a nearest number for every rational, so this does not fail
+    T::from_rational(r).unwrap_or(T::NAN)
+}
+
+/// Takes an operation apart.
+pub(crate) fn lower<T: Float>(op: &Op) -> Lowered<T> {
+    let one = |u: Unit<T>| Lowered::Units(vec![(u, [0, 1])]);
+    match op {
+        Op::Add => one(Unit::Add),
+        Op::Sub => one(Unit::Sub),
+        Op::Mul => one(Unit::Mul),
+        Op::Div => one(Unit::Div),
+        Op::Neg => one(Unit::Neg),
+        Op::Inv => one(Unit::Inv),
+        Op::Exp => one(Unit::Exp),
+        Op::Log => one(Unit::Log),
+        Op::Sqrt => one(Unit::Sqrt),
+        Op::Sin => one(Unit::Sin),
+        Op::Cos => one(Unit::Cos),
+        Op::Tanh => one(Unit::Tanh),
+        Op::Sigmoid => one(Unit::Sigmoid),
+        Op::Power(k) => one(Unit::Power(*k)),
+        Op::Compare(c) => one(match c {
+            Comparison::Less => Unit::Less,
+            Comparison::LessEqual => Unit::LessEqual,
+            Comparison::Greater => Unit::Greater,
+            Comparison::GreaterEqual => Unit::GreaterEqual,
+            Comparison::Equal => Unit::Equal,
+            Comparison::NotEqual => Unit::NotEqual,
+        }),
+        Op::Logic(Logic::And) => one(Unit::And),
+        Op::Logic(Logic::Or) => one(Unit::Or),
+        Op::Logic(Logic::Not) => one(Unit::Not),
+        Op::LogSumExp(lane) => Lowered::Lane(LaneOp::LogSumExp, *lane, None),
+        Op::LogSumExpJoint(lane) => {
+            Lowered::Lane(LaneOp::LogSumExp, *lane, Some(Pick { at: T::ZERO, ties: Ties::First }))
+        }
+        Op::Kink(kink) => kinked(kink, None),
+        Op::Joint(kink, choice) => kinked(kink, Some(choice)),
+        Op::Permute { lane, inverse } => Lowered::Permute(*lane, *inverse),
+        Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. } | Op::Call(_) | Op::Select(_) => {
+            Lowered::Other
+        }
+    }
+}
+
+fn kinked<T: Float>(kink: &Kink, choice: Option<&Choice>) -> Lowered<T> {
+    let at = choice.map_or(T::ZERO, |c| number(&c.at_kink));
+    let hinge = |value: Unit<T>, slope: Unit<T>| {
+        let parts = [(value, [0, 0]), (slope, [0, 0])];
+        Lowered::Units(parts[..if choice.is_some() { 2 } else { 1 }].to_vec())
+    };
+    let lanes = |op: LaneOp, lane: Lane| Lowered::Lane(op, lane, choice.map(|c| Pick { at, ties: c.ties }));
+    match kink {
+        Kink::Relu => hinge(Unit::Relu, Unit::Slope(T::ZERO, at, T::ONE)),
+        Kink::Abs => hinge(Unit::Abs, Unit::Slope(-T::ONE, at, T::ONE)),
+        Kink::LeakyRelu(s) => hinge(Unit::Leaky(number(s)), Unit::Slope(number(s), at, T::ONE)),
+        Kink::Elu(s) => hinge(Unit::Elu(number(s)), Unit::EluSlope(number(s), at)),
+        Kink::TimesRelu => {
+            let parts = [(Unit::TimesRelu, [0, 1]), (Unit::Relu, [1, 1]), (Unit::TimesSlope(at), [0, 1])];
+            Lowered::Units(parts[..if choice.is_some() { 3 } else { 1 }].to_vec())
+        }
+        Kink::Max(lane) => lanes(LaneOp::Max, *lane),
+        Kink::Min(lane) => lanes(LaneOp::Min, *lane),
+        Kink::OrderStatistic(lane, k) => lanes(LaneOp::Order(*k), *lane),
+        Kink::Sort(lane) => lanes(LaneOp::Sort, *lane),
+        Kink::Norm1(lane) => lanes(LaneOp::Norm1, *lane),
+        Kink::NormInf(lane) => lanes(LaneOp::NormInf, *lane),
+        Kink::MaxLinear { lane, rows } => lanes(LaneOp::MaxLinear(*rows), *lane),
+    }
+}

@@ -1,0 +1,91 @@
+//! Directional derivatives of the engine at kinks: difference quotients of piecewise-linear programs are exact near a point.
+
+use crease_core::differentiate::{How, backprop};
+use crease_core::{Tensor, kinks, run};
+use crease_corpus::compare::{convert, moved};
+use crease_corpus::random::{
+    Dictionary, Options as Grown, Rng, dyadic_point, generic_point, origin, program, tied_point,
+};
+use crease_engine::{EngineError, Options, clarke, directional};
+
+#[test]
+fn they_are_one_sided_limits_also_where_everything_is_tied() {
+    let mut rng = Rng::new(12);
+    let (mut checked, mut refused) = (0, 0);
+    for round in 0..400 {
+        let tensors = round % 2 == 0;
+        let options = Grown::new(Dictionary::PiecewiseLinear).inputs(1 + rng.below(3)).equations(3 + rng.below(8));
+        let p = program(&mut rng, &if tensors { options.tensors() } else { options });
+        let wrt: Vec<usize> = (0..p.inputs().len()).collect();
+        let directions = 3;
+        let c = match directional::<f64>(&p, &wrt, directions, &Options::default()) {
+            Ok(c) => c,
+            Err(EngineError::NoDirectional { .. }) => {
+                refused += 1;
+                continue;
+            }
+            Err(e) => panic!("{e}\n{p}"),
+        };
+        for at in [tied_point(&mut rng, &p), origin(&p)] {
+            let at: Vec<Tensor<f64>> = convert(&at);
+            let along: Vec<Vec<Tensor<f64>>> = (0..directions).map(|_| convert(&dyadic_point(&mut rng, &p))).collect();
+            // tangents have the directions along their first axis
+            let tangents: Vec<Vec<f64>> =
+                wrt.iter().map(|&i| along.iter().flat_map(|d| d[i].data().to_vec()).collect()).collect();
+            let mut inputs: Vec<&[f64]> = at.iter().map(|t| t.data()).collect();
+            inputs.extend(tangents.iter().map(|t| &t[..]));
+            let (mut y, mut d) = ([0.0], vec![0.0; directions]);
+            c.run(&mut c.workspace(), &inputs, &mut [&mut y, &mut d]).unwrap();
+            let h = 0.5f64.powi(20);
+            let value = run(&p, &at).unwrap()[0].data()[0];
+            for (direction, d) in along.iter().zip(&d) {
+                let there = run(&p, &moved(&at, &h, direction)).unwrap()[0].data()[0];
+                let quotient = (there - value) / h;
+                assert!((quotient - d).abs() <= 1e-6 * quotient.abs().max(1.0), "round {round}: {quotient} {d}\n{p}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 3 * refused, "{checked} checked, {refused} refused");
+}
+
+#[test]
+fn a_clarke_subgradient_is_the_gradient_a_little_further_along() {
+    let mut rng = Rng::new(13);
+    let (mut checked, mut refused) = (0, 0);
+    for round in 0..400 {
+        let options = Grown::new(Dictionary::PiecewiseLinear).inputs(1 + rng.below(3)).equations(3 + rng.below(8));
+        let p = program(&mut rng, &if round % 2 == 0 { options.tensors() } else { options });
+        let c = match clarke::<f64>(&p, &Options::default()) {
+            Ok(c) => c,
+            Err(EngineError::NoDirectional { .. }) => {
+                refused += 1;
+                continue;
+            }
+            Err(e) => panic!("{e}\n{p}"),
+        };
+        let derived = backprop(&p, &How::default()).unwrap();
+        for at in [tied_point(&mut rng, &p), origin(&p)] {
+            let at: Vec<Tensor<f64>> = convert(&at);
+            let along: Vec<Tensor<f64>> = convert(&generic_point(&mut rng, &p));
+            let there = moved(&at, &0.5f64.powi(24), &along);
+            // a kink that the whole line meets is tied there, too
+            if !kinks(&p, &there).unwrap().1.is_empty() {
+                continue;
+            }
+            let mut inputs: Vec<&[f64]> = at.iter().map(|t| t.data()).collect();
+            inputs.extend(along.iter().map(|t| t.data()));
+            let mut out: Vec<Vec<f64>> = c.outputs().iter().map(|s| vec![0.0; s.len()]).collect();
+            let mut slices: Vec<&mut [f64]> = out.iter_mut().map(|o| &mut o[..]).collect();
+            c.run(&mut c.workspace(), &inputs, &mut slices).unwrap();
+            let expected = run(&derived, &there).unwrap();
+            for (e, g) in expected[1..].iter().zip(&out[1..]) {
+                for (e, g) in e.data().iter().zip(g) {
+                    assert!((e - g).abs() <= 1e-9 * e.abs().max(1.0), "round {round}: {e} {g}\n{p}");
+                }
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > refused, "{checked} checked, {refused} refused");
+}

@@ -1,0 +1,122 @@
+//! Convolutions, pooling and products of many sizes, against the interpreter.
+
+use crease_core::differentiate::{How, backprop};
+use crease_core::random::SplitMix64;
+use crease_core::{BuildError, Builder, Conv2d, Program, Shape, Tensor, Window, run};
+use crease_engine::{Agreement, Float, Options, compile, value_and_grad};
+
+fn numbers<T: Float>(rng: &mut SplitMix64, n: usize) -> Vec<T> {
+    // small multiples of 1/8: ties occur, and sums are exact
+    (0..n).map(|_| T::from_f64(rng.below(33) as f64 / 8.0 - 2.0)).collect()
+}
+
+struct Net {
+    images: usize,
+    channels: usize,
+    size: (usize, usize),
+    kernels: usize,
+    kernel: (usize, usize),
+    stride: (usize, usize),
+    padding: (usize, usize),
+    window: Window,
+}
+
+impl Net {
+    fn program(&self) -> Result<Program, BuildError> {
+        let shape = |d: &[usize]| Shape::new(d.to_vec());
+        let mut b = Builder::new("net");
+        let x = b.input("x", shape(&[self.images, self.channels, self.size.0, self.size.1])?)?;
+        let k = b.input("k", shape(&[self.kernels, self.channels, self.kernel.0, self.kernel.1])?)?;
+        let c = b.input("c", shape(&[self.kernels, 1, 1])?)?;
+        let y = b.conv2d(x, k, Conv2d { stride: self.stride, padding: self.padding })?;
+        let to = b.shape(y);
+        let c = b.broadcast(c, &to)?;
+        let y = b.add(y, c)?;
+        let y = b.relu(y)?;
+        let y = b.maxpool2d(y, self.window)?;
+        let y = b.mul(y, y)?;
+        let y = b.sum_all(y)?;
+        b.finish(&[y])
+    }
+}
+
+fn check<T: Float>(net: &Net, rng: &mut SplitMix64) -> String {
+    let p = net.program().unwrap();
+    let data: Vec<Vec<T>> = p.inputs().iter().map(|i| numbers(rng, i.shape.len())).collect();
+    let at: Vec<Tensor<T>> =
+        p.inputs().iter().zip(&data).map(|(i, d)| Tensor::new(i.shape.clone(), d.clone()).unwrap()).collect();
+    let expected = run(&backprop(&p, &How::default()).unwrap(), &at).unwrap();
+    let mut said = String::new();
+    for agreement in [Agreement::Bits, Agreement::Rounding] {
+        let c = value_and_grad::<T>(&p, &[], &Options::default().agreement(agreement)).unwrap();
+        let mut out: Vec<Vec<T>> = c.outputs().iter().map(|s| vec![T::NAN; s.len()]).collect();
+        let mut slices: Vec<&mut [T]> = out.iter_mut().map(|o| &mut o[..]).collect();
+        let inputs: Vec<&[T]> = data.iter().map(|d| &d[..]).collect();
+        c.run(&mut c.workspace(), &inputs, &mut slices).unwrap();
+        for (e, g) in expected.iter().zip(&out) {
+            let scale = e.data().iter().fold(1.0, |m: f64, x| m.max(x.to_f64().abs()));
+            for (e, g) in e.data().iter().zip(g) {
+                let off = (e.to_f64() - g.to_f64()).abs() / scale;
+                assert!(off <= if T::NAME == "f32" { 1e-5 } else { 1e-14 }, "{e} {g}\n{p}\n{}", c.explain());
+            }
+        }
+        said = c.explain().to_string();
+    }
+    said
+}
+
+#[test]
+fn convolutions_of_many_sizes() {
+    let mut rng = SplitMix64::new(8);
+    let mut recognised = 0;
+    for round in 0..60 {
+        let side = |rng: &mut SplitMix64, from: u64, n: u64| (from + rng.below(n)) as usize;
+        let kernel = (side(&mut rng, 1, 4), side(&mut rng, 1, 4));
+        let net = Net {
+            images: side(&mut rng, 1, 3),
+            channels: side(&mut rng, 1, 4),
+            size: (side(&mut rng, 8, 12), side(&mut rng, 8, 30)),
+            kernels: side(&mut rng, 1, 19),
+            kernel,
+            stride: (side(&mut rng, 1, 2), side(&mut rng, 1, 2)),
+            padding: (side(&mut rng, 0, kernel.0 as u64), side(&mut rng, 0, kernel.1 as u64)),
+            window: match round % 4 {
+                0 | 1 => Window::new((2, 2)).stride((2, 2)),
+                2 => Window::new((3, 2)).stride((1, 1)),
+                _ => Window::new((2, 3)).stride((2, 2)).padding((1, 1)),
+            },
+        };
+        let said = check::<f32>(&net, &mut rng);
+        check::<f64>(&net, &mut rng);
+        recognised += usize::from(said.contains("convolution, Backward")) + usize::from(said.contains("pooling"));
+    }
+    assert!(recognised > 60, "{recognised}");
+}
+
+#[test]
+fn products_of_many_sizes() {
+    let mut rng = SplitMix64::new(9);
+    for _ in 0..80 {
+        let mut size = || 1 + rng.below(40) as usize;
+        let (m, k, n, batch) = (size(), size(), size(), 1 + size() % 3);
+        let (ta, tb) = (rng.below(2) == 0, rng.below(2) == 0);
+        let mut b = Builder::new("f");
+        let of = |r: usize, c: usize, t: bool| Shape::new(if t { [batch, c, r] } else { [batch, r, c] }).unwrap();
+        let x = b.input("x", of(m, k, ta)).unwrap();
+        let y = b.input("y", of(k, n, tb)).unwrap();
+        let z = b.push1(crease_core::Op::MatMul { transpose_a: ta, transpose_b: tb }, &[x, y]).unwrap();
+        let p = b.finish(&[z]).unwrap();
+        let data: Vec<Vec<f64>> = p.inputs().iter().map(|i| numbers(&mut rng, i.shape.len())).collect();
+        let at: Vec<Tensor<f64>> =
+            p.inputs().iter().zip(&data).map(|(i, d)| Tensor::new(i.shape.clone(), d.clone()).unwrap()).collect();
+        let expected = run(&p, &at).unwrap();
+        for agreement in [Agreement::Bits, Agreement::Rounding] {
+            let options = Options::default().agreement(agreement).form(crease_engine::Form::Tensors);
+            let c = compile::<f64>(&p, &options).unwrap();
+            let mut out = vec![f64::NAN; expected[0].data().len()];
+            c.run(&mut c.workspace(), &[&data[0], &data[1]], &mut [&mut out]).unwrap();
+            // the numbers are such that every sum is exact
+            assert_eq!(out, expected[0].data(), "{p}");
+        }
+    }
+}
