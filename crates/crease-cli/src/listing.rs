@@ -13,8 +13,8 @@ use anyhow::Result;
 use clap::Args;
 use crease_core::Rational;
 use crease_oracles::{
-    EnumerateEvent, EnumerateLimits, Neighbours, Stationarity, conservative, membership_among, membership_certificate,
-    neighbouring_gradients_with,
+    EnumerateEvent, EnumerateLimits, Neighbour, Neighbours, Stationarity, conservative, membership_among,
+    membership_certificate, neighbouring_gradients_with,
 };
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -47,6 +47,10 @@ pub struct Listing {
     #[arg(long, value_name = "FILE", requires = "contains")]
     certificate: Option<PathBuf>,
 
+    /// Print every gradient as a line of JSON as soon as it is found, and what is known of all of them as the last line
+    #[arg(long, requires = "all")]
+    stream: bool,
+
     /// Ask whether 0 is a Clarke subgradient, or along which direction the program decreases
     #[arg(long, requires = "all")]
     stationary: bool,
@@ -66,15 +70,22 @@ impl Listing {
         let interrupt = Interrupt::listen();
         let mut progress = Progress::new();
         let found = neighbouring_gradients_with(&at.model, element, limits, |event| {
-            if let EnumerateEvent::Progress { cells, gradients, work } = event {
-                progress.say(|| {
+            match event {
+                // a reader that has seen enough ends it
+                EnumerateEvent::Gradient(n) if self.stream => {
+                    if crate::print(&output::json(&line(at, n))).is_err() {
+                        return ControlFlow::Break(());
+                    }
+                }
+                EnumerateEvent::Gradient(_) => {}
+                EnumerateEvent::Progress { cells, gradients, work } => progress.say(|| {
                     format!(
                         "{} cells · {} gradients · {} linear programs",
                         output::count(cells),
                         output::count(gradients),
                         output::count(work.programs)
                     )
-                });
+                }),
             }
             if interrupt.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
@@ -100,8 +111,21 @@ impl Listing {
         let stationary = self.stationary.then(|| found.stationarity());
         drop(progress);
         let report = Report { at, k, found: &found, vertices: &vertices, contains, stationary, written };
-        Ok(if json { output::json(&report.json()) } else { report.text() })
+        Ok(match (json, self.stream) {
+            (_, true) => output::json(&output::object(report.members(false))),
+            (true, false) => output::json(&output::object(report.members(true))),
+            (false, false) => report.text(),
+        })
     }
+}
+
+/// A gradient as a line of JSON.
+fn line(at: &Local, n: &Neighbour) -> Value {
+    let mut members = vec![("gradient", at.json(&n.gradient)), ("direction", at.json(&n.direction))];
+    if let (Some(gradient), Some(direction)) = (at.json_exact(&n.gradient), at.json_exact(&n.direction)) {
+        members.push(("exact", output::object([("gradient", gradient), ("direction", direction)])));
+    }
+    output::object(members)
 }
 
 struct Report<'a> {
@@ -196,7 +220,8 @@ impl Report<'_> {
         }
     }
 
-    fn json(&self) -> Value {
+    /// The members of the JSON object, with or without the list of gradients.
+    fn members(&self, listed: bool) -> Vec<(&'static str, Value)> {
         let Report { at, found, .. } = self;
         let gradients = found.gradients.iter().zip(self.vertices).map(|(n, vertex)| {
             output::object([
@@ -206,15 +231,17 @@ impl Report<'_> {
                 ("cells", n.cells.into()),
             ])
         });
-        let mut members = vec![
-            ("cells", found.cells.into()),
-            ("complete", found.complete().into()),
-            ("gradients", gradients.collect()),
+        let mut members: Vec<(&str, Value)> =
+            vec![("cells", found.cells.into()), ("complete", found.complete().into())];
+        if listed {
+            members.push(("gradients", gradients.collect()));
+        }
+        members.extend([
             ("distinct", found.gradients.len().into()),
             ("limit", found.limit.map_or(Value::Null, |limit| limit.to_string().into())),
             ("value", output::near(&at.values()[self.k])),
             ("kinks", at.model.kinks().len().into()),
-        ];
+        ]);
         members.extend(at.json_exactness());
         if let Some(contains) = &self.contains {
             members.push(("contains", contains.json(at)));
@@ -237,10 +264,10 @@ impl Report<'_> {
             let (gradient, direction) = (at.json_exact(&n.gradient)?, at.json_exact(&n.direction)?);
             Some(output::object([("gradient", gradient), ("direction", direction)]))
         });
-        if let Some(gradients) = exact.collect::<Option<Value>>() {
+        if listed && let Some(gradients) = exact.collect::<Option<Value>>() {
             members.push(("exact", output::object([("gradients", gradients)])));
         }
-        output::object(members)
+        members
     }
 
     fn stationary_json(&self, stationary: &Stationarity) -> Value {

@@ -274,3 +274,13 @@ fn limits_hold_within_large_maxima() {
     // not a matter of speed: without a look at the clock it would take minutes
     assert!(start.elapsed().as_secs() < 60);
 }
+
+#[test]
+fn gradients_stream_line_by_line() {
+    let text = ok(&["clarke", "--all", "-e", "abs(x) + relu(y) / 3", "--at", "x=0,y=0", "--stream"]);
+    let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).expect("a line is JSON")).collect();
+    let (last, found) = lines.split_last().unwrap();
+    assert_eq!((found.len(), &last["complete"], &last["distinct"]), (4, &json!(true), &json!(4)));
+    assert!(found.iter().any(|g| g["exact"]["gradient"] == json!({"x": "-1", "y": "1/3"})), "{text}");
+    assert!(last.get("gradients").is_none());
+}
