@@ -91,6 +91,7 @@ enum Command {
     Check(commands::check::Check),
     Sat(commands::sat::Sat),
     Reduce(commands::reduce::Reduce),
+    Simplify(commands::simplify::Simplify),
 }
 
 fn main() {
@@ -109,6 +110,7 @@ fn main() {
         Command::Check(c) => c.run(),
         Command::Sat(c) => return exit(c.run()),
         Command::Reduce(c) => c.run(),
+        Command::Simplify(c) => c.run(),
     };
     exit(result.map(|text| (text, 0)))
 }

@@ -95,7 +95,7 @@ fn derive(p: &Program, what: Derived, how: &How, mode: Direction) -> Result<Prog
     }
 }
 
-fn not_lowered(e: LowerError, source: &Source) -> anyhow::Error {
+pub fn not_lowered(e: LowerError, source: &Source) -> anyhow::Error {
     match e {
         LowerError::Outside { outsider, dictionary } => {
             let message = format!("`{}` cannot be expressed in {dictionary}", outsider.item);

@@ -69,7 +69,7 @@ impl Cost {
     }
 }
 
-fn read_prices(text: &str) -> Result<Prices> {
+pub fn read_prices(text: &str) -> Result<Prices> {
     let mut prices = Prices::unit();
     for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
         let (name, value) = part.split_once('=').ok_or_else(|| anyhow!("`{part}` is no price; write c_relu=1/2"))?;
@@ -308,7 +308,7 @@ fn whole(n: u128) -> Value {
 }
 
 /// The short name of a dictionary.
-fn name(d: Dictionary) -> &'static str {
+pub fn name(d: Dictionary) -> &'static str {
     match d {
         Dictionary::Polynomial => "polynomial",
         Dictionary::D0 => "D0",

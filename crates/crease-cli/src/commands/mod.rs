@@ -13,4 +13,5 @@ pub mod lexicographic;
 pub mod reduce;
 pub mod sat;
 pub mod show;
+pub mod simplify;
 pub mod table;
