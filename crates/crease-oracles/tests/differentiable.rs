@@ -10,7 +10,7 @@ use crease_oracles::{Argument, Decision, Effort, Limit, Verdict, clarke_along, d
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use support::d0::{case, small};
-use support::networks::{Head, network};
+use support::networks::{Head, network, sum};
 use support::{Rng, dot, ints, model_at, r};
 
 /// All is left to the search.
@@ -398,4 +398,24 @@ fn directions_are_found_among_thousands_of_kinks() {
     .unwrap();
     let (answer, decision) = decided(&model_at(&p, &vec![0; n]), &search());
     assert!(!answer && decision.by == Argument::Search);
+}
+
+#[test]
+fn parts_without_common_inputs_do_not_multiply() {
+    // zero, but not at first sight
+    fn part<'t>(x: Var<'t>, y: Var<'t>) -> Var<'t> {
+        relu(max(&[x, y])) + relu(min(&[x, y])) - relu(x) - relu(y)
+    }
+    let copies = 12;
+    let p = trace(2 * copies, |x| sum(&(0..copies).map(|i| part(x[2 * i], x[2 * i + 1])).collect::<Vec<_>>())).unwrap();
+    let (answer, decision) = decided(&model_at(&p, &vec![0; 2 * copies]), &search());
+    assert!(answer && decision.counts.conflicts < 1000, "{:?}", decision.counts);
+    // one part that is not zero, and another that may cancel it
+    let p = trace(2 * copies, |x| {
+        let parts: Vec<Var<'_>> = (0..copies).map(|i| part(x[2 * i], x[2 * i + 1])).collect();
+        sum(&parts) + min(&[relu(x[0]), relu(x[1] - 50.0 * x[0])]) - min(&[relu(x[2]), relu(x[3] - 50.0 * x[2])])
+    })
+    .unwrap();
+    let (answer, _) = decided(&model_at(&p, &vec![0; 2 * copies]), &search());
+    assert!(!answer);
 }

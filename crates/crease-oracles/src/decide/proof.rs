@@ -139,6 +139,14 @@ impl Proof {
                 }
                 out.push('\n');
             }
+            // not all of: the sum is positive, and none of its parts is
+            for sum in &signs.sums {
+                write!(out, "lemma {} {}", sum.atom.0, sum.atom.1.fraction())?;
+                for (part, weight) in &sum.parts {
+                    write!(out, " {} {}", -part, weight.fraction())?;
+                }
+                out.push('\n');
+            }
             record.write(out)?;
         }
         out.push_str("end\n");

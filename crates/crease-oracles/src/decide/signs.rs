@@ -10,7 +10,8 @@
 
 use super::form::Form;
 use super::relus::Relus;
-use std::collections::{HashMap, VecDeque};
+use crease_core::number::Rational;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// What is true iff an atom is.
 #[derive(Clone, Debug)]
@@ -37,11 +38,20 @@ pub(crate) struct Split {
     pub both: bool,
 }
 
+/// If the atom is true, then one of the parts is, because they add up to its form, all with these weights.
+#[derive(Clone, Debug)]
+pub(crate) struct Sum {
+    pub atom: (i32, Rational),
+    pub parts: Vec<(i32, Rational)>,
+}
+
 /// Atoms, numbered from 1 as in DIMACS, and what links them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signs {
     pub atoms: Vec<Meaning>,
     pub splits: Vec<Split>,
+    /// For h and for -h, if they are sums of parts that have no coordinate in common.
+    pub sums: Vec<Sum>,
     /// The atoms of h > 0 and of h < 0.
     pub root: [i32; 2],
     /// For each atom, its split.
@@ -60,6 +70,17 @@ impl Signs {
         let mut signs = Signs { phases: vec![0; relus.arguments.len()], ..Signs::default() };
         let mut queue: VecDeque<i32> = VecDeque::new();
         signs.root = [h.clone(), h.negated()].map(|f| signs.literal(&f, relus, &mut queue));
+        let parts = components(relus, h);
+        if parts.len() > 1 {
+            // what h needs, its parts need; it has no split and is no leaf
+            queue.clear();
+            for (root, negative) in signs.root.into_iter().zip([false, true]) {
+                let size = |f: &Form| f.terms().first().map(|t| t.1.abs()).unwrap_or_default();
+                let signed = |f: &Form| if negative { f.negated() } else { f.clone() };
+                let list = parts.iter().map(|f| (signs.literal(&signed(f), relus, &mut queue), size(f))).collect();
+                signs.sums.push(Sum { atom: (root, size(h)), parts: list });
+            }
+        }
         let mut leaves: Vec<i32> = Vec::new();
         while let Some(atom) = queue.pop_front() {
             match signs.parts(atom, relus) {
@@ -143,6 +164,11 @@ impl Signs {
         self.split_of[atom.unsigned_abs() as usize - 1].map(|s| &self.splits[s as usize])
     }
 
+    /// The parts of which an atom's form is the sum, if it is h or -h and has several.
+    pub fn sum(&self, atom: i32) -> Option<&Sum> {
+        self.sums.iter().find(|s| s.atom.0 == atom)
+    }
+
     /// The atom of the phase of a relu, if it has one.
     pub fn phase(&self, relu: u32) -> Option<i32> {
         Some(self.phases[relu as usize]).filter(|&p| p != 0)
@@ -156,6 +182,7 @@ impl Signs {
     /// The clauses that splits stand for.
     pub fn clauses(&self) -> Vec<Vec<i32>> {
         let mut clauses = vec![self.root.to_vec()];
+        clauses.extend(self.sums.iter().map(|s| s.parts.iter().map(|p| p.0).chain([-s.atom.0]).collect()));
         for s in &self.splits {
             let literal = |p: &Part| match p {
                 Part::Never => None,
@@ -169,4 +196,36 @@ impl Signs {
         }
         clauses
     }
+}
+
+/// The form taken apart into sums of terms that depend on different coordinates of the direction.
+pub(crate) fn components(relus: &Relus, h: &Form) -> Vec<Form> {
+    // a forest over all variables: those of one argument belong together
+    let mut parent: Vec<u32> = (0..(relus.dimension + relus.arguments.len()) as u32).collect();
+    fn root(parent: &mut [u32], mut v: u32) -> u32 {
+        while parent[v as usize] != v {
+            parent[v as usize] = parent[parent[v as usize] as usize];
+            v = parent[v as usize];
+        }
+        v
+    }
+    let mut used = vec![false; relus.arguments.len()];
+    h.relus(relus.dimension).iter().for_each(|t| used[t.0 as usize - relus.dimension] = true);
+    for (j, w) in relus.arguments.iter().enumerate().rev() {
+        if !used[j] {
+            continue;
+        }
+        for (v, _) in w.terms() {
+            let (a, b) = (root(&mut parent, (relus.dimension + j) as u32), root(&mut parent, *v));
+            parent[a as usize] = b;
+            if let Some(k) = (*v as usize).checked_sub(relus.dimension) {
+                used[k] = true;
+            }
+        }
+    }
+    let mut parts: BTreeMap<u32, Vec<(u32, Rational)>> = BTreeMap::new();
+    for (v, c) in h.terms() {
+        parts.entry(root(&mut parent, *v)).or_default().push((*v, c.clone()));
+    }
+    parts.into_values().map(Form::new).collect()
 }

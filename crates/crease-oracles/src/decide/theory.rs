@@ -13,7 +13,7 @@
 use super::form::Form;
 use super::proof::{Fact, Record};
 use super::relus::Relus;
-use super::signs::{Meaning, Part, Signs};
+use super::signs::{Meaning, Part, Signs, components};
 use crate::cone::{Cone, Conflict, Forms, Half};
 use batsat::{Lit, Theory, TheoryArg, Var, lbool};
 use crease_core::number::Rational;
@@ -134,7 +134,7 @@ impl<'a> Arithmetic<'a> {
                     self.assert(Source::Literal(n), &self.fact(fact).negated(), false);
                 }
                 // a leaf with relus; its negation demands nothing
-                Meaning::Positive(f) if n > 0 && self.signs.split(n).is_none() && self.has_relus(f) => {
+                Meaning::Positive(f) if n > 0 && self.is_leaf(n) && self.has_relus(f) => {
                     self.assert(Source::Literal(n), f, true);
                 }
                 Meaning::Positive(_) => {}
@@ -151,6 +151,10 @@ impl<'a> Arithmetic<'a> {
                 None
             }
         }
+    }
+
+    fn is_leaf(&self, atom: i32) -> bool {
+        self.signs.split(atom).is_none() && self.signs.sum(atom).is_none()
     }
 
     fn has_relus(&self, f: &Form) -> bool {
@@ -239,6 +243,10 @@ impl<'a> Arithmetic<'a> {
             if std::mem::replace(&mut visited[n.unsigned_abs() as usize], true) {
                 continue;
             }
+            if let Some(sum) = self.signs.sum(n) {
+                stack.extend(sum.parts.iter().map(|p| p.0).find(|&l| value(l)));
+                continue;
+            }
             let Some(split) = self.signs.split(n).filter(|_| n > 0) else {
                 leaves.push(n);
                 continue;
@@ -299,7 +307,7 @@ impl<'a> Arithmetic<'a> {
         self.programs += cone.work().programs;
         match result {
             Ok(direction) => {
-                *self.found.borrow_mut() = Some(direction);
+                *self.found.borrow_mut() = Some(self.alone(direction));
                 None
             }
             Err(conflict) => {
@@ -311,6 +319,26 @@ impl<'a> Arithmetic<'a> {
                 Some(self.lemma(weights, Vec::new(), &value))
             }
         }
+    }
+
+    /// The direction, without those coordinates that would cancel what a part of h shows.
+    fn alone(&self, direction: Vec<Rational>) -> Vec<Rational> {
+        let shows = |d: &[Rational]| !self.relus.evaluate(self.h, d).is_zero();
+        if self.signs.sums.is_empty() || shows(&direction) {
+            return direction;
+        }
+        let parts = components(self.relus, self.h).into_iter().map(|part| {
+            let mut below = vec![false; direction.len() + self.relus.arguments.len()];
+            part.terms().iter().for_each(|t| below[t.0 as usize] = true);
+            for (j, w) in self.relus.arguments.iter().enumerate().rev() {
+                if below[direction.len() + j] {
+                    w.terms().iter().for_each(|t| below[t.0 as usize] = true);
+                }
+            }
+            let own = |(d, &keep): (&Rational, &bool)| if keep { d.clone() } else { Rational::ZERO };
+            direction.iter().zip(&below).map(own).collect::<Vec<Rational>>()
+        });
+        parts.into_iter().find(|d| shows(d)).unwrap_or_else(|| direction.clone())
     }
 
     /// The form that a literal states to be positive, or not negative, and whether it is strict.

@@ -37,7 +37,7 @@ pub enum Head {
 }
 
 /// The sum of all.
-fn sum<'t>(v: &[Var<'t>]) -> Var<'t> {
+pub fn sum<'t>(v: &[Var<'t>]) -> Var<'t> {
     v[1..].iter().fold(v[0], |s, x| s + *x)
 }
 
