@@ -11,6 +11,7 @@
 //! | [`gradient_at_choices`] | the gradient for given weights at each kink | one sweep |
 //! | [`KinkReport`] | active kinks, what was selected there, what else could have been | some sweeps, within limits |
 //! | [`membership`] | whether a vector is a Clarke subgradient, where that is easy | some sweeps |
+//! | [`differentiable`] | yes with the gradient, no with two subgradients, or unknown, with a certificate | exponential, within limits |
 //! | [`neighbouring_gradients`] | all limits of gradients, whose convex hull is the Clarke subdifferential | exponential, within limits |
 //! | [`membership_among`] | where a vector lies, given those | linear programs |
 //!
