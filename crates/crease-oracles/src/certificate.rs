@@ -9,7 +9,28 @@ use std::fmt::{self, Display, Write};
 
 /// The head of a certificate: what is claimed, and of which model.
 pub(crate) fn head(out: &mut String, claim: &str, normal: &NormalForm, output: usize) -> fmt::Result {
-    writeln!(out, "crease-certificate 1\nclaim {claim}\ndimension {}\nkinks {}", normal.dimension, normal.kinks.len())?;
+    writeln!(out, "crease-certificate 1\nclaim {claim}")?;
+    model(out, normal, output)
+}
+
+/// The lines of a certificate that state the model: one output of a normal form, with all of its kinks.
+///
+/// ```
+/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+/// use crease_oracles::certificate_model;
+/// let p = trace(1, |x| relu(x[0]) + x[0]).unwrap();
+/// let normal = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap().normal_form();
+/// assert_eq!(certificate_model(&normal, 0), "dimension 1\nkinks 1\nmax 0 ; 1*d0\noutput 1*d0 1*k0\n");
+/// ```
+pub fn certificate_model(normal: &NormalForm, output: usize) -> String {
+    let mut out = String::new();
+    // a string takes all that is written to it
+    let _ = model(&mut out, normal, output);
+    out
+}
+
+fn model(out: &mut String, normal: &NormalForm, output: usize) -> fmt::Result {
+    writeln!(out, "dimension {}\nkinks {}", normal.dimension, normal.kinks.len())?;
     for kink in &normal.kinks {
         out.push_str("max");
         for (i, f) in kink.forms.iter().enumerate() {
@@ -19,7 +40,10 @@ pub(crate) fn head(out: &mut String, claim: &str, normal: &NormalForm, output: u
         out.push('\n');
     }
     out.push_str("output ");
-    form(out, &normal.outputs[output])?;
+    match normal.outputs.get(output) {
+        Some(f) => form(out, f)?,
+        None => out.push('0'),
+    }
     out.push('\n');
     Ok(())
 }

@@ -8,7 +8,8 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser};
 use crease_check::{Checked, Claim, Side, Vector};
 use crease_core::Rational;
-use crease_core::local::{Form, NormalForm};
+use crease_core::local::NormalForm;
+use crease_oracles::certificate_model;
 use serde_json::Value;
 
 /// The most terms of a vector that text shows where there is no program to show it by.
@@ -103,7 +104,8 @@ impl Check {
 
 /// Sees that the certificate's model is that of the program.
 fn compare(checked: &Checked, normal: &NormalForm, element: usize, name: &str) -> Result<()> {
-    let (whole, needed) = (model(normal, element, false), model(normal, element, true));
+    let whole = certificate_model(normal, element);
+    let needed = certificate_model(&normal.of_output(element), 0);
     // a certificate may state all kinks, or only those that its output depends on
     if checked.model == whole || checked.model == needed {
         return Ok(());
@@ -120,38 +122,6 @@ fn compare(checked: &Checked, normal: &NormalForm, element: usize, name: &str) -
         shown(stated),
         shown(own)
     )
-}
-
-/// The model of one output as certificates state it, with all kinks or with those that the output depends on.
-fn model(normal: &NormalForm, element: usize, needed: bool) -> String {
-    let nothing = Form::default();
-    let output = normal.outputs.get(element).unwrap_or(&nothing);
-    let mut used = vec![!needed; normal.kinks.len()];
-    output.kinks.iter().for_each(|t| used[t.0] = true);
-    for k in (0..used.len()).rev().filter(|_| needed) {
-        if used[k] {
-            normal.kinks[k].forms.iter().flat_map(|f| &f.kinks).for_each(|t| used[t.0] = true);
-        }
-    }
-    let mut number = vec![0; used.len()];
-    let mut count = 0;
-    for (n, _) in number.iter_mut().zip(&used).filter(|(_, used)| **used) {
-        *n = count;
-        count += 1;
-    }
-    let form = |f: &Form| {
-        let directions = f.directions.iter().map(|(i, c)| format!("{}*d{i}", c.fraction()));
-        let kinks = f.kinks.iter().map(|(k, c)| format!("{}*k{}", c.fraction(), number[*k]));
-        let terms: Vec<String> = directions.chain(kinks).collect();
-        if terms.is_empty() { "0".to_string() } else { terms.join(" ") }
-    };
-    let mut out = format!("dimension {}\nkinks {count}\n", normal.dimension);
-    for (kink, _) in normal.kinks.iter().zip(&used).filter(|(_, used)| **used) {
-        let forms: Vec<String> = kink.forms.iter().map(&form).collect();
-        out.push_str(&format!("max {}\n", forms.join(" ; ")));
-    }
-    out.push_str(&format!("output {}\n", form(output)));
-    out
 }
 
 struct Report<'a> {
@@ -338,7 +308,8 @@ mod tests {
     #[test]
     fn a_certificate_may_leave_out_the_kinks_of_other_outputs() {
         let normal = two_outputs();
-        let (whole, needed) = (model(&normal, 1, false), model(&normal, 1, true));
+        let whole = certificate_model(&normal, 1);
+        let needed = certificate_model(&normal.of_output(1), 0);
         assert!(whole.contains("kinks 3\n") && needed.contains("kinks 2\n"), "{whole}{needed}");
         for stated in [&whole, &needed] {
             compare(&checked(stated), &normal, 1, "f").unwrap();
@@ -349,7 +320,7 @@ mod tests {
     #[test]
     fn another_model_is_told_by_its_first_line() {
         let normal = two_outputs();
-        let other = model(&normal, 1, true).replace("dimension 2", "dimension 3");
+        let other = certificate_model(&normal.of_output(1), 0).replace("dimension 2", "dimension 3");
         let message = compare(&checked(&other), &normal, 1, "f").unwrap_err().to_string();
         assert!(message.ends_with("it has `dimension 3` where the program has `dimension 2`"), "{message}");
     }

@@ -192,6 +192,29 @@ impl LocalModel {
 }
 
 impl NormalForm {
+    /// The same with one output only, and with the kinks that it depends on; an output that is not there is 0.
+    ///
+    /// ```
+    /// use crease_core::{abs, local::localize, relu, trace_shapes, Rational, Shape, Tensor};
+    /// let scalar = [Shape::scalar(), Shape::scalar()];
+    /// let p = trace_shapes(&scalar, |x| {
+    ///     let shared = relu(x[1]);
+    ///     vec![abs(x[0]) + shared, x[0] + shared]
+    /// })
+    /// .unwrap();
+    /// let zero = Tensor::scalar(Rational::ZERO);
+    /// let normal = localize(&p, &[zero.clone(), zero]).unwrap().normal_form();
+    /// let second = normal.of_output(1);
+    /// assert_eq!((normal.kinks.len(), second.kinks.len()), (2, 1));
+    /// assert_eq!(second.outputs[0].to_string(), "d0 + k0");
+    /// ```
+    pub fn of_output(&self, number: usize) -> NormalForm {
+        let outputs = vec![self.outputs.get(number).cloned().unwrap_or_default()];
+        let mut one = NormalForm { dimension: self.dimension, kinks: self.kinks.clone(), outputs };
+        one.drop_unused();
+        one
+    }
+
     fn drop_unused(&mut self) {
         let mut used = vec![false; self.kinks.len()];
         for form in &self.outputs {

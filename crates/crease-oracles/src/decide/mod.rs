@@ -237,16 +237,17 @@ pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<
     }
     let normal = model.normal_form_within(GRAPH_BUDGET);
     let relus = normal.as_ref().and_then(|n| Relus::new(n, output_number, REWRITING_BUDGET));
-    let written = |proof| normal.clone().map(|normal| Written { normal, output: output_number, proof });
+    let written = move |proof| normal.map(|normal| Written { normal, output: output_number, proof });
     let gradient = vector(&first.gradient);
-    if let Some(relus) = &relus {
-        counts.relus = relus.arguments.len();
-        if relus.output == gradient {
+    counts.relus = relus.as_ref().map_or(0, |r| r.arguments.len());
+    let relus = match relus {
+        Some(relus) if relus.output == gradient => {
             let by = if model.kinks().is_empty() { Argument::NoKinks } else { Argument::Rewriting };
-            let proof = Proof { relus: relus.clone(), gradient, refutation: None };
+            let proof = Proof { relus, gradient, refutation: None };
             return decide(Verdict::Yes(first), by, counts, written(Some(proof)));
         }
-    }
+        other => other,
+    };
     // of a model so large that its equal members were not compared exactly, nothing is certain
     if !first.proved {
         let unknown = Verdict::Unknown { limit: Limit::TooLarge, best: vec![first] };

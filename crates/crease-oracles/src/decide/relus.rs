@@ -43,7 +43,6 @@ pub(crate) struct Relus {
     pub joins: Vec<Vec<Join>>,
     /// The output.
     pub output: Form,
-    numbers: HashMap<Form, u32>,
 }
 
 impl Relus {
@@ -51,13 +50,14 @@ impl Relus {
     pub fn new(normal: &NormalForm, output: usize, budget: usize) -> Option<Relus> {
         let mut relus = Relus { dimension: normal.dimension, ..Relus::default() };
         let mut kinks: Vec<Form> = Vec::with_capacity(normal.kinks.len());
+        let mut numbers: HashMap<Form, u32> = HashMap::new();
         let mut left = budget;
         for kink in &normal.kinks {
             let mut items: Vec<Form> = Vec::with_capacity(2 * kink.forms.len());
             for form in &kink.forms {
                 items.push(relus.substitute(form, &kinks, &mut left)?);
             }
-            let joined = relus.join_all(&mut items, &mut left)?;
+            let joined = relus.join_all(&mut items, &mut numbers, &mut left)?;
             relus.joins.push(joined);
             kinks.push(items.pop()?);
         }
@@ -77,13 +77,18 @@ impl Relus {
 
     /// Joins the items two by two, neighbours in a fixed order first, so that forms stay short and the order of arguments does not matter.
     /// The last item is the maximum of all.
-    fn join_all(&mut self, items: &mut Vec<Form>, left: &mut usize) -> Option<Vec<Join>> {
+    fn join_all(
+        &mut self,
+        items: &mut Vec<Form>,
+        numbers: &mut HashMap<Form, u32>,
+        left: &mut usize,
+    ) -> Option<Vec<Join>> {
         let mut order: Vec<usize> = (0..items.len()).collect();
         order.sort_by(|&a, &b| items[a].cmp(&items[b]));
         let mut queue: VecDeque<usize> = order.into();
         let mut joins = Vec::with_capacity(items.len().saturating_sub(1));
         while let (Some(a), Some(b)) = (queue.pop_front(), queue.pop_front()) {
-            let (join, joined) = self.maximum(a, b, items);
+            let (join, joined) = self.maximum(a, b, items, numbers);
             *left = left.checked_sub(joined.terms().len())?;
             joins.push(join);
             items.push(joined);
@@ -92,7 +97,8 @@ impl Relus {
         Some(joins)
     }
 
-    fn maximum(&mut self, a: usize, b: usize, items: &[Form]) -> (Join, Form) {
+    /// The maximum of two items. `numbers` has the relus so far by their arguments.
+    fn maximum(&mut self, a: usize, b: usize, items: &[Form], numbers: &mut HashMap<Form, u32>) -> (Join, Form) {
         let difference = items[a].plus(&Rational::from(-1), &items[b]);
         let Some((w, c)) = difference.monic() else {
             return (Join { items: [a, b], by: Maximum::Equal }, items[a].clone());
@@ -103,7 +109,7 @@ impl Relus {
             return (Join { items: [larger, smaller], by: Maximum::First }, items[larger].clone());
         }
         let next = self.arguments.len() as u32;
-        let relu = *self.numbers.entry(w).or_insert_with_key(|w| {
+        let relu = *numbers.entry(w).or_insert_with_key(|w| {
             self.arguments.push(w.clone());
             next
         });
@@ -122,5 +128,18 @@ impl Relus {
             values.push(if z.is_negative() { Rational::ZERO } else { z });
         }
         at(form, &values)
+    }
+
+    /// Which variables forms depend on, through relus and what is below them.
+    pub fn below<'f>(&self, forms: impl IntoIterator<Item = &'f Form>) -> Vec<bool> {
+        let mut below = vec![false; self.dimension + self.arguments.len()];
+        let mark = |f: &Form, below: &mut [bool]| f.terms().iter().for_each(|t| below[t.0 as usize] = true);
+        forms.into_iter().for_each(|f| mark(f, &mut below));
+        for (j, w) in self.arguments.iter().enumerate().rev() {
+            if below[self.dimension + j] {
+                mark(w, &mut below);
+            }
+        }
+        below
     }
 }

@@ -134,21 +134,12 @@ impl Signs {
 
     /// Gives a phase to every relu below the leaves, inner ones first.
     fn add_phases(&mut self, leaves: &[i32], relus: &Relus) {
-        let mut below = vec![false; relus.arguments.len()];
-        let mark = |f: &Form, below: &mut [bool]| {
-            f.relus(relus.dimension).iter().for_each(|t| below[t.0 as usize - relus.dimension] = true);
-        };
-        for &leaf in leaves {
-            if let Meaning::Positive(f) = &self.atoms[leaf as usize - 1] {
-                mark(f, &mut below);
-            }
-        }
-        for (j, argument) in relus.arguments.iter().enumerate().rev() {
-            if below[j] {
-                mark(argument, &mut below);
-            }
-        }
-        for j in (0..below.len()).filter(|&j| below[j]) {
+        let forms = leaves.iter().filter_map(|&leaf| match self.meaning(leaf) {
+            Meaning::Positive(f) => Some(f),
+            Meaning::Phase(_) => None,
+        });
+        let below = relus.below(forms);
+        for j in (0..relus.arguments.len()).filter(|&j| below[relus.dimension + j]) {
             self.atoms.push(Meaning::Phase(j as u32));
             self.split_of.push(None);
             self.phases[j] = self.atoms.len() as i32;
@@ -209,18 +200,11 @@ pub(crate) fn components(relus: &Relus, h: &Form) -> Vec<Form> {
         }
         v
     }
-    let mut used = vec![false; relus.arguments.len()];
-    h.relus(relus.dimension).iter().for_each(|t| used[t.0 as usize - relus.dimension] = true);
-    for (j, w) in relus.arguments.iter().enumerate().rev() {
-        if !used[j] {
-            continue;
-        }
+    let below = relus.below([h]);
+    for (z, w) in (relus.dimension..).zip(&relus.arguments).filter(|(z, _)| below[*z]) {
         for (v, _) in w.terms() {
-            let (a, b) = (root(&mut parent, (relus.dimension + j) as u32), root(&mut parent, *v));
+            let (a, b) = (root(&mut parent, z as u32), root(&mut parent, *v));
             parent[a as usize] = b;
-            if let Some(k) = (*v as usize).checked_sub(relus.dimension) {
-                used[k] = true;
-            }
         }
     }
     let mut parts: BTreeMap<u32, Vec<(u32, Rational)>> = BTreeMap::new();

@@ -328,13 +328,7 @@ impl<'a> Arithmetic<'a> {
             return direction;
         }
         let parts = components(self.relus, self.h).into_iter().map(|part| {
-            let mut below = vec![false; direction.len() + self.relus.arguments.len()];
-            part.terms().iter().for_each(|t| below[t.0 as usize] = true);
-            for (j, w) in self.relus.arguments.iter().enumerate().rev() {
-                if below[direction.len() + j] {
-                    w.terms().iter().for_each(|t| below[t.0 as usize] = true);
-                }
-            }
+            let below = self.relus.below([&part]);
             let own = |(d, &keep): (&Rational, &bool)| if keep { d.clone() } else { Rational::ZERO };
             direction.iter().zip(&below).map(own).collect::<Vec<Rational>>()
         });

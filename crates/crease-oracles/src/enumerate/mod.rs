@@ -245,7 +245,7 @@ pub fn neighbouring_gradients_with(
     mut tell: impl FnMut(EnumerateEvent<'_>) -> ControlFlow<()>,
 ) -> Result<Neighbours, OracleError> {
     output(model, output_number)?;
-    let Some(mut normal) = model.normal_form_within(NORMAL_FORM_STEPS) else {
+    let Some(normal) = model.normal_form_within(NORMAL_FORM_STEPS) else {
         let one = clarke_element(model, output_number, 1)?;
         let one = Neighbour { gradient: one.gradient, direction: one.direction, cells: 1 };
         let _ = tell(EnumerateEvent::Gradient(&one));
@@ -258,9 +258,7 @@ pub fn neighbouring_gradients_with(
             all_vertices: false,
         });
     };
-    normal.outputs.swap(0, output_number);
-    normal.outputs.truncate(1);
-    keep_used(&mut normal);
+    let normal = normal.of_output(output_number);
     let all_vertices = bends_one_way(&normal);
     let mut left = GENERIC_VISITS;
     let mut generic = |direction: &[Rational]| {
@@ -275,23 +273,6 @@ pub fn neighbouring_gradients_with(
     let limit = limit.or(first_order.then_some(EnumerateLimit::FirstOrder));
     let (gradients, cells, work) = tree.into_found();
     Ok(Neighbours { gradients, cells, limit, exact: model.is_exact(), work, all_vertices })
-}
-
-/// Drops the kinks that the one output that is left does not use.
-fn keep_used(normal: &mut NormalForm) {
-    let mut used = vec![false; normal.kinks.len()];
-    normal.outputs.iter().flat_map(|o| &o.kinks).for_each(|t| used[t.0] = true);
-    for k in (0..normal.kinks.len()).rev() {
-        if used[k] {
-            normal.kinks[k].forms.iter().flat_map(|f| &f.kinks).for_each(|t| used[t.0] = true);
-        }
-    }
-    let mut next = 0;
-    let number: Vec<usize> = used.iter().map(|&u| (next, next += usize::from(u)).0).collect();
-    let mut keep = used.iter();
-    normal.kinks.retain(|_| keep.next().copied().unwrap_or(false));
-    let forms = normal.kinks.iter_mut().flat_map(|k| &mut k.forms).chain(&mut normal.outputs);
-    forms.flat_map(|f| &mut f.kinks).for_each(|t| t.0 = number[t.0]);
 }
 
 /// Whether the kinks are independent: for each, how its members differ from the first, as far as that depends on the direction itself and
