@@ -9,6 +9,7 @@
 //! ties        which kinks were met, and what was picked there
 //! transform   --derive, --inline, --scalarize, --lower, --simplify
 //! how         --select and --technique
+//! errata      slips of the paper, as text and as JSON
 //! places      bytes of a text as lines, columns and pieces of text
 //! fault       messages with their place in the text
 //! output      numbers, tensors and columns as text; JSON
@@ -24,13 +25,15 @@
 //! ```
 //!
 //! A command computes everything first and returns what is to be printed, so a fault leaves standard output empty.
-//! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage. `sat` ends like a SAT solver: 10, 20, or 0.
+//! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage. `sat` ends like a SAT solver: 10, 20, or 0;
+//! `paper` with 1 if the paper and crease differ without an erratum.
 
 mod along;
 mod arithmetic;
 mod budget;
 mod commands;
 mod contains;
+mod errata;
 mod exact;
 mod fault;
 mod how;
@@ -92,6 +95,7 @@ enum Command {
     Sat(commands::sat::Sat),
     Reduce(commands::reduce::Reduce),
     Simplify(commands::simplify::Simplify),
+    Paper(commands::paper::Paper),
 }
 
 fn main() {
@@ -111,6 +115,7 @@ fn main() {
         Command::Sat(c) => return exit(c.run()),
         Command::Reduce(c) => c.run(),
         Command::Simplify(c) => c.run(),
+        Command::Paper(c) => return exit(c.run()),
     };
     exit(result.map(|text| (text, 0)))
 }

@@ -11,6 +11,28 @@ const ELEMENTS: usize = 64;
 /// The most characters of an exact number that text shows.
 const DIGITS: usize = 60;
 
+/// The width of paragraphs.
+const PARAGRAPH: usize = 96;
+
+/// A labelled paragraph, broken into lines.
+pub fn wrapped(label: &str, body: &str) -> String {
+    let mut out = String::new();
+    let mut line = format!("  {label:<9} ");
+    let indent = line.chars().count();
+    for word in body.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > PARAGRAPH && line.trim().len() > label.len() {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            line = " ".repeat(indent);
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+    out
+}
+
 /// A float, the shortest decimal that reads back as the same.
 pub fn float(x: f64) -> String {
     match x.abs() {

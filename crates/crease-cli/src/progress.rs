@@ -26,6 +26,12 @@ impl Progress {
         Progress { bar, next: Instant::now() + 3 * PERIOD }
     }
 
+    /// Shows a text at once, before a step that takes long.
+    pub fn say_now(&mut self, text: impl FnOnce() -> String) {
+        self.next = Instant::now();
+        self.say(text);
+    }
+
     /// Changes the text, if it is time to; otherwise it is not even made.
     pub fn say(&mut self, text: impl FnOnce() -> String) {
         let Some(bar) = &self.bar else { return };

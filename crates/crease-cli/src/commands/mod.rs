@@ -10,6 +10,7 @@ pub mod draw;
 pub mod eval;
 pub mod grad;
 pub mod lexicographic;
+pub mod paper;
 pub mod reduce;
 pub mod sat;
 pub mod show;

@@ -1,15 +1,13 @@
 //! `crease table`: the cost tables of the paper, computed, beside what the paper prints.
 
+use crate::errata;
 use crate::output::{self, object};
 use anyhow::Result;
 use clap::Args;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use crease::errata::{Erratum, errata};
+use crease::errata::Erratum;
 use crease::tables::{Cell, Column, Table as Figures, Verdict, cases, table1, table2, table3};
 use serde_json::Value;
-
-/// The width of the text below a table.
-const WIDTH: usize = 96;
 
 /// Compute the paper's cost tables
 ///
@@ -47,7 +45,7 @@ impl Table {
             return Ok(output::json(&json(&tables, &errata)));
         }
         let mut out: String = tables.iter().map(|t| grid(t) + "\n").collect();
-        out.push_str(&notes(&errata));
+        out.push_str(&errata::notes(&errata));
         Ok(out.trim_end().to_string() + "\n")
     }
 }
@@ -56,7 +54,7 @@ impl Table {
 fn cited(tables: &[Figures]) -> Result<Vec<Erratum>> {
     let cells = || tables.iter().flat_map(|t| &t.columns).flat_map(|c| &c.cells);
     let wanted = |id: &str| cells().any(|c| matches!(c.verdict, Verdict::Differs(cited) if cited == id));
-    Ok(errata()?.into_iter().filter(|e| wanted(e.id)).collect())
+    Ok(crease::errata::errata()?.into_iter().filter(|e| wanted(e.id)).collect())
 }
 
 /// The computed figure, in the symbols of the paper's table. Where it varies with the prices and the paper bounds it, its
@@ -106,41 +104,8 @@ fn grid(table: &Figures) -> String {
     out
 }
 
-/// The errata that stand below the tables.
-fn notes(errata: &[Erratum]) -> String {
-    let mut out = String::new();
-    for e in errata {
-        out.push_str(&format!("{}\n", e.id));
-        for (label, body) in [("where", e.place), ("the paper", e.says), ("computed", &e.computed), ("holds", e.holds)]
-        {
-            out.push_str(&wrapped(label, body));
-        }
-        out.push('\n');
-    }
-    out
-}
-
 fn printed(cell: &Cell) -> String {
     cell.printed.replace("<=", "≤")
-}
-
-/// A labelled paragraph.
-fn wrapped(label: &str, body: &str) -> String {
-    let mut out = String::new();
-    let mut line = format!("  {label:<9} ");
-    let indent = line.chars().count();
-    for word in body.split_whitespace() {
-        if line.chars().count() + 1 + word.chars().count() > WIDTH && line.trim().len() > label.len() {
-            out.push_str(line.trim_end());
-            out.push('\n');
-            line = " ".repeat(indent);
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    out.push_str(line.trim_end());
-    out.push('\n');
-    out
 }
 
 fn json(tables: &[Figures], errata: &[Erratum]) -> Value {
@@ -163,19 +128,10 @@ fn json(tables: &[Figures], errata: &[Erratum]) -> Value {
             ]));
         }
     }
-    let errata = errata.iter().map(|e| {
-        object([
-            ("id", Value::from(e.id)),
-            ("place", e.place.into()),
-            ("says", e.says.into()),
-            ("computed", e.computed.as_str().into()),
-            ("holds", e.holds.into()),
-        ])
-    });
     object([
         ("table", tables[0].number.into()),
         ("title", tables[0].title.as_str().into()),
         ("figures", figures.into()),
-        ("errata", errata.collect()),
+        ("errata", errata::json(errata)),
     ])
 }

@@ -5,6 +5,7 @@
 //! slips touches a theorem of the paper, apart from the sizes for which Theorem 3's construction exists.
 
 mod hardness;
+mod matrices;
 
 use crate::tables::{Row, Verdict, table1, table2, table3};
 use crate::{Error, Function, Selection, paper};
@@ -57,8 +58,13 @@ pub fn errata() -> Result<Vec<Erratum>, Error> {
         max_linear_joint()?,
         median_position()?,
         relu_at_zero()?,
-        theorem_3_constant()?,
-        theorem_3_order()?,
+        matrices::omega_bound()?,
+        matrices::theorem_3_constant()?,
+        matrices::theorem_3_order()?,
+        matrices::function_domain()?,
+        matrices::nonempty_set()?,
+        matrices::gradient_inputs()?,
+        matrices::lemma_node()?,
         hardness::repeated_argument()?,
         hardness::layer_count()?,
         hardness::literal_pair()?,
@@ -404,51 +410,6 @@ fn relu_at_zero() -> Result<Erratum, Error> {
         ),
         holds: "Both are elements of a conservative gradient. The two agree if the program tests b > 0. The preset \
                 `paper` keeps both, as relu and times_relu.",
-    })
-}
-
-fn theorem_3_constant() -> Result<Erratum, Error> {
-    let p = 8;
-    let five = unit(&paper::theorem3(p)?) * Rational::from(5);
-    Ok(Erratum {
-        id: "theorem-3-constant",
-        place: "Theorem 3 and the last line of its proof.",
-        says: "The theorem has (c(p) - 5p) / (40 p^2); the proof ends with (c(p) - 5p) / (5 cost(P_F)) = \
-               (c(p) - 5p) / (8 p^2).",
-        computed: format!(
-            "cost(P_F) = 6 p^2 + 2 p, so 5 cost(P_F) = 30 p^2 + 10 p. For p = {p} that is {five}, above 8 p^2 = {} and \
-             at most 40 p^2 = {}.",
-            8 * p * p,
-            40 * p * p
-        ),
-        holds: "40 p^2 for every p, with equality for p = 1; 8 p^2 for none. The proof's last line lost the factor 5, and \
-                its equality is an inequality.",
-    })
-}
-
-/// Whether some matrix of that order with entries 1 and -1 has orthogonal columns, by trying all of them.
-fn order_exists(p: usize) -> bool {
-    let entries = p * p;
-    (0u32..1 << entries).any(|bits| {
-        let entry = |i: usize, j: usize| if bits >> (i * p + j) & 1 == 1 { 1i32 } else { -1 };
-        (0..p).all(|a| (0..a).all(|b| (0..p).map(|i| entry(i, a) * entry(i, b)).sum::<i32>() == 0))
-    })
-}
-
-fn theorem_3_order() -> Result<Erratum, Error> {
-    let orders: Vec<String> = (1..=4).filter(|&p| order_exists(p)).map(|p| p.to_string()).collect();
-    Ok(Erratum {
-        id: "theorem-3-order",
-        place: "The proof of Theorem 3, first sentence.",
-        says: "For every p: let U be an orthogonal p × p matrix with entries in {-1, 1}.",
-        computed: format!(
-            "Of the orders up to 4, such a matrix exists for {}. Two columns of odd length have an odd, hence nonzero, \
-             product.",
-            orders.join(", ")
-        ),
-        holds: "For p = 1, for p = 2, and for the multiples of 4 that are orders of Hadamard matrices, among them all \
-                powers of two, which `crease::paper::theorem3` takes. For other p, the first p columns of such a matrix \
-                with fewer than 2p rows serve as well, and only the constant changes.",
     })
 }
 

@@ -1,6 +1,7 @@
 //! Each erratum at many sizes and prices.
 
 use super::hardness::{cubic_bound, doubled, example, first_matrix, pairings, refused, squares_of_inv, to_the_letter};
+use super::matrices::{identities_are_in_s, order_exists};
 use super::*;
 use crate::Ties;
 use crate::reductions::{Layer, ReluNetwork, SignMatrix, max_network, sat_network, sat_program};
@@ -185,6 +186,30 @@ fn theorem_3_needs_the_factor_five() {
 fn three_columns_of_signs_are_not_orthogonal() {
     assert_eq!((1..=4).map(order_exists).collect::<Vec<_>>(), [true, true, false, true]);
     assert!(paper::theorem3(3).is_err());
+}
+
+#[test]
+fn the_set_of_theorem_3_has_a_point() {
+    use crate::theorem3::hadamard;
+    for u in (1..=64).filter_map(hadamard) {
+        assert!(identities_are_in_s(&u));
+        // and it matters that the signs are those of the columns
+        let mut wrong = u.clone();
+        wrong[0][0] = 0;
+        assert!(identities_are_in_s(&wrong), "a zero is its own sign");
+        wrong[0][0] = 2;
+        assert!(!identities_are_in_s(&wrong));
+    }
+}
+
+#[test]
+fn what_theorem_3_computes_from_has_more_inputs_than_its_product() {
+    let at = |id: &str| errata().unwrap().into_iter().find(|e| e.id == id).unwrap().computed;
+    assert!(at("gradient-inputs").contains("D_2 has 12 inputs, those of M among them, and a program of B A^T has 8"));
+    assert!(at("lemma-node").contains("has 8 ReLU nodes for p = 2 and 0 absolute values"));
+    assert!(at("function-domain").contains("2 + 8 = 10 inputs, and p × q would be 16"));
+    assert!(at("nonempty-set").contains("in S for 6 of the 6 orders"));
+    assert!(at("omega-bound").contains("log2(7) = 2.81"));
 }
 
 /// Programs over D0 without repeated arguments, which use all their inputs.
