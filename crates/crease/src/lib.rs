@@ -43,8 +43,10 @@
 //! - [`losses`] and [`networks`]: ready programs for learning.
 //! - [`reductions`]: formulas as programs, and linear ReLU networks.
 //! - [`paper`], [`tables`], [`errata`]: the paper's programs, its cost tables computed, and where it slips.
+//! - [`conservativity`]: Definition 1, the chain rule along curves, put to the test.
 //! - [`theorem3`], [`products`]: p directional derivatives are a product of matrices, carried out, and products as programs.
 
+pub mod conservativity;
 pub mod easy;
 pub mod errata;
 mod error;
