@@ -10,6 +10,7 @@
 //! | `item` | items, kinds, the list of all |
 //! | `outcome` | facts and verdicts |
 //! | `section2` to `section5`, `appendix_a` to `appendix_d` | the items, where the paper has them |
+//! | `conservative` | Definition 1 along curves inside kinks |
 //! | `overhead` | Theorem 2 on the clock: families of programs against their number of inputs |
 //! | `sample` | random programs, points and formulas |
 //! | `plot` | curves as pictures |
@@ -31,6 +32,7 @@ mod appendix_a;
 mod appendix_b;
 mod appendix_c;
 mod appendix_d;
+mod conservative;
 mod item;
 mod outcome;
 mod overhead;

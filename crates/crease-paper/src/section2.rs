@@ -2,6 +2,7 @@
 
 use crate::appendix_a::neighbours;
 use crate::appendix_d::corners_at;
+use crate::conservative;
 use crate::item::{Failure, Item, Kind, Run};
 use crate::outcome::Outcome;
 use crate::sample;
@@ -17,6 +18,11 @@ pub const ITEMS: &[Item] = &[
         "∂ᶜReLU(t) is {0} for t < 0, {1} for t > 0 and [0, 1] at 0; ReLU'(t) = 1 for t > 0, else 0, is a selection of it.",
         relu_example,
     ),
+    Item::numbered(Kind::Definition, 1, "definition-1").about("Conservative gradient", "Section 2").claims(
+        "D_F is a conservative gradient of F if along every absolutely continuous curve γ, for almost every t, the derivative of F(γ(t)) is \
+         ⟨v, γ'(t)⟩ for all v in D_F(γ(t)).",
+        conservative::definition,
+    ),
     Item::statement("clarke-inclusion").about("Clarke subgradients are in the convex hull", "Section 2").claims(
         "∂ᶜF(x) ⊂ conv D_F(x) for every conservative gradient D_F.",
         inclusion,
@@ -28,6 +34,10 @@ pub const ITEMS: &[Item] = &[
     Item::statement("composition").about("Conservative Jacobians compose", "Section 2").claims(
         "Products of selections of conservative Jacobians are selections of a conservative Jacobian; for Clarke Jacobians this fails.",
         composition,
+    ),
+    Item::numbered(Kind::Theorem, 1, "theorem-1").about("Path differentiable functions are ubiquitous", "Section 2").claims(
+        "Locally Lipschitz functions that are semialgebraic or definable are path differentiable.",
+        conservative::ubiquitous,
     ),
 ];
 
