@@ -117,8 +117,9 @@ impl Report {
         let count = |word: &str| self.done.iter().filter(|(_, o)| o.word() == word).count();
         let figures: usize = self.done.iter().map(|(_, o)| o.facts.len()).sum();
         let mut out = format!(
-            "{} items, {figures} figures: {} agree, {} agree but for an erratum, {} differ\n",
+            "{} item{}, {figures} figures: {} agree, {} agree but for an erratum, {} differ\n",
             self.done.len(),
+            if self.done.len() == 1 { "" } else { "s" },
             count("agrees"),
             count("erratum"),
             count("DIFFERS")
