@@ -10,6 +10,7 @@ use crate::builder::{BuildError, Builder};
 use crate::number::{Number, Rational};
 use crate::op::{Kink, Op};
 use crate::program::{Atom, Program};
+use crate::shape::{Layout, Shape};
 use crate::views::{Views, definition};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -45,6 +46,7 @@ fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<
     let mut map = b.inputs_of(p)?;
     let mut seen: HashMap<u64, u32> = HashMap::new();
     let mut views = Views::default();
+    let mut reads: HashMap<(Atom, Layout, Shape), Atom> = HashMap::new();
     for e in p.equations() {
         b.set_place(e.place);
         let args = b.translate_all(p, &map, e.args);
@@ -55,7 +57,18 @@ fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<
             ids.insert(id, b.callee(find(&c.program), c.joint.as_ref().map(find))?);
         }
         let op = e.op.map_callees(|id| ids[&id]);
-        if let Some(atom) = shortcut(&mut b, &mut views, &op, &args)? {
+        if let Op::View { layout, shape } = op {
+            // what is read twice in the same way is read once, so that what is computed from it can be shared
+            let key = (args[0], layout, shape);
+            let read = match reads.get(&key) {
+                Some(&known) => known,
+                None => views.read(&mut b, key.0, key.1.clone(), key.2.clone())?,
+            };
+            reads.insert(key, read);
+            map.push(read);
+            continue;
+        }
+        if let Some(atom) = shortcut(&mut b, &op, &args)? {
             map.push(atom);
             continue;
         }
@@ -92,7 +105,7 @@ fn same_args(op: &Op, known: &[Atom], args: &[Atom]) -> bool {
 }
 
 /// The result of an equation where no operation is needed for it.
-fn shortcut(b: &mut Builder, views: &mut Views, op: &Op, args: &[Atom]) -> Result<Option<Atom>, BuildError> {
+fn shortcut(b: &mut Builder, op: &Op, args: &[Atom]) -> Result<Option<Atom>, BuildError> {
     let constant = |b: &Builder, i: usize| args.get(i).and_then(|&a| b.as_constant(a)).cloned();
     let (first, second) = (constant(b, 0), constant(b, 1));
     let is = |c: &Option<Rational>, test: fn(&Rational) -> bool| c.as_ref().is_some_and(test);
@@ -114,7 +127,6 @@ fn shortcut(b: &mut Builder, views: &mut Views, op: &Op, args: &[Atom]) -> Resul
             Some((Op::Neg, inner)) => Some(inner[0]),
             _ => None,
         },
-        Op::View { layout, shape } => Some(views.read(b, args[0], layout.clone(), shape.clone())?),
         Op::Assemble { shape, pieces } if pieces.len() == 1 && args[0].value().is_some() => {
             match pieces[0].inverse(shape.len()) {
                 Some(back) => Some(b.view(args[0], back, shape.clone())?),

@@ -43,6 +43,15 @@ fn simplified_derived_programs_compute_the_same_at_no_higher_cost() {
     );
 }
 
+#[test]
+fn what_is_read_twice_in_the_same_way_is_computed_once() {
+    let source = "program f(A[2, 3], x[3]) = sum(tanh(A @ x)) * sum(tanh(A @ x))";
+    let f = crease_formats::parse(source).expect("it parses").main().clone();
+    let once = "program f(A[2, 3], x[3]) { let s = sum(tanh(A @ x)) return s * s }";
+    let once = crease_formats::parse(once).expect("it parses").main().clone();
+    assert_eq!(simplify(&f).unwrap(), simplify(&once).unwrap());
+}
+
 fn drawn(dictionary: random::Dictionary) -> impl Fn(&mut Rng, usize) -> Options {
     move |rng, n| Options::new(dictionary).inputs(1 + rng.below(3)).equations(n).calls(rng.below(3))
 }
