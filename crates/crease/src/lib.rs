@@ -43,9 +43,11 @@
 //! - [`losses`] and [`networks`]: ready programs for learning.
 //! - [`reductions`]: formulas as programs, and linear ReLU networks.
 //! - [`paper`], [`tables`], [`errata`]: the paper's programs, its cost tables computed, and where it slips.
+//! - [`beyond`]: unrolled algorithms and implicit functions, differentiated by other means than backprop, and what that costs.
 //! - [`conservativity`]: Definition 1, the chain rule along curves, put to the test.
 //! - [`theorem3`], [`products`]: p directional derivatives are a product of matrices, carried out, and products as programs.
 
+pub mod beyond;
 pub mod conservativity;
 pub mod easy;
 pub mod errata;
