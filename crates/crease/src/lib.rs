@@ -45,6 +45,7 @@
 //! - [`paper`], [`tables`], [`errata`]: the paper's programs, its cost tables computed, and where it slips.
 //! - [`beyond`]: unrolled algorithms and implicit functions, differentiated by other means than backprop, and what that costs.
 //! - [`conservativity`]: Definition 1, the chain rule along curves, put to the test.
+//! - [`training`]: gradient descent with what is picked at kinks as the one thing that changes.
 //! - [`theorem3`], [`products`]: p directional derivatives are a product of matrices, carried out, and products as programs.
 
 pub mod beyond;
@@ -59,6 +60,7 @@ pub mod products;
 pub mod reductions;
 pub mod tables;
 pub mod theorem3;
+pub mod training;
 
 pub use easy::{Function, grad, hessian, jacobian, jvp, value_and_grad, vjp};
 pub use error::Error;
