@@ -1,9 +1,13 @@
 //! Definition 1 put to the test: right rules pass along curves inside kinks, wrong ones are caught there and nowhere else.
 
-use crease::conservativity::{ConservativityError, Curve, Field, Options, Piece, Report, check, check_curves};
+use crease::conservativity::{
+    ConservativityError, Curve, Field, Options, Piece, Report, check, check_curves, with_choices,
+};
 use crease::formats::parse;
 use crease::number::Mixed;
-use crease::{How, Number, Program, Rational, Selection, Tensor, abs, exp, gradient, log, max, relu, run, trace};
+use crease::op::Choice;
+use crease::{How, Kink, Number, Program, Rational, Selection, Technique, Tensor, Ties};
+use crease::{abs, exp, gradient, log, max, relu, run, trace};
 use crease_corpus::cases;
 use crease_corpus::random::{Dictionary, Options as Random, Rng, program, tied_point};
 use std::sync::Arc;
@@ -150,6 +154,8 @@ fn naive(dimension: usize, count: usize) -> Vec<Curve> {
 fn full_weight_to_every_tied_argument_is_caught() {
     let p = trace(3, |x| max(&[x[0], x[1], x[2]]) - max(&[x[0] + x[1], x[2]])).unwrap();
     let every = mutated(&p, "torch", "ties=average", "ties=every").unwrap();
+    let changed = |_: &Kink, c: &Choice| Choice { ties: Ties::Every, ..c.clone() };
+    assert_eq!(with_choices(&gradient(&p, &how("torch")).unwrap(), changed).unwrap(), *every);
     let report = check(&p, Field::Program(&every), &[], &Options::default()).unwrap();
     assert!(!report.passed() && report.violations.iter().all(|v| v.inside));
     confirm(&p, &every, &report);
@@ -234,6 +240,18 @@ fn bent_curves_follow_curved_kinks() {
     confirm(&p, &every, &report);
     let right = check(&p, Field::Derived(&how("torch")), &[], &Options { curves: 24, ..Options::default() }).unwrap();
     assert!(right.passed() && right.inside_kinks > 0 && right.undecided.is_empty());
+}
+
+#[test]
+fn choices_change_inside_calls_and_selections_too() {
+    let text = "program larger(a, b) = max(a, b)
+                program f(x, y, z) = select { z > 0 => larger(x, y), else => larger(x, y) + z }";
+    let p = parse(text).unwrap().main().clone();
+    let right = gradient(&p, &how("torch").technique(Technique::Backward)).unwrap();
+    assert_eq!(with_choices(&right, |_, c| c.clone()).unwrap(), right);
+    let every = with_choices(&right, |_, c| Choice { ties: Ties::Every, ..c.clone() }).unwrap();
+    let passed = |field| check(&p, Field::Program(field), &[], &Options::default()).unwrap().passed();
+    assert!(passed(&right) && !passed(&every));
 }
 
 #[test]

@@ -28,8 +28,8 @@
 //! let report = check(&f, Field::Derived(&torch), &[], &Options::default())?;
 //! assert!(report.passed() && report.inside_kinks > 0);
 //! // full weight to every tied argument is not: inside x0 = x1 it gives twice the derivative
-//! let q = crease::Rational::from;
-//! let every = |x: &[crease::Rational]| vec![q(i64::from(x[0] >= x[1])), q(i64::from(x[1] >= x[0]))];
+//! let q = |truth: bool| crease::Rational::from(i64::from(truth));
+//! let every = |x: &[crease::Rational]| vec![q(x[0] >= x[1]), q(x[1] >= x[0])];
 //! let report = check(&f, Field::Function(&every), &[], &Options::default())?;
 //! assert!(!report.passed());
 //! assert!(report.violations.iter().all(|v| v.inside));
@@ -41,11 +41,13 @@ mod enclose;
 mod follow;
 mod germ;
 mod polynomial;
+mod rules;
 mod subspace;
 mod walk;
 
 pub use curve::{Curve, Piece};
 pub use follow::curve_inside_kinks;
+pub use rules::with_choices;
 
 use crease_core::differentiate::{DiffError, How, gradient};
 use crease_core::number::Mixed;
