@@ -4,6 +4,8 @@ use crease::conservativity::{
     ConservativityError, Curve, Field, Options, Piece, Report, check, check_curves, with_choices,
 };
 use crease::formats::parse;
+use crease::losses::Loss;
+use crease::networks::Mlp;
 use crease::number::Mixed;
 use crease::op::Choice;
 use crease::{How, Kink, Number, Program, Rational, Selection, Technique, Tensor, Ties};
@@ -135,6 +137,20 @@ fn rational_programs_pass_with_curved_kinks() {
         total.merge(report);
     }
     assert!(total.instants > 50 && total.inside_kinks > 50, "{} {}", total.instants, total.inside_kinks);
+}
+
+#[test]
+fn the_loss_of_a_network_passes_inside_its_kinks() {
+    // small integer weights and points: many units are at 0
+    let p = Mlp::new(&[2, 4, 4, 1]).loss_program(3, Loss::Absolute).unwrap();
+    let mut rng = Rng::new(8);
+    let at: Vec<Rational> = (0..p.dimension()).map(|_| q(rng.between(-1, 1))).collect();
+    let options = Options { curves: 6, pieces: 3, instants: 2, ..Options::default() };
+    for selection in ["paper", "torch", "relu=1/3, abs=1/2"] {
+        let report = check(&p, Field::Derived(&how(selection)), std::slice::from_ref(&at), &options).unwrap();
+        assert!(report.passed() && report.complete(), "{selection}");
+        assert!(report.inside_kinks > 4, "{}", report.inside_kinks);
+    }
 }
 
 /// Curves in general position: they cross kinks, and never run inside one.

@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Larger models are not brought into normal form; their curves go anywhere.
 const STEPS: usize = 1_000_000;
 
+/// The largest number of ties that a curve tries to keep at once.
+const TIES: usize = 64;
+
 /// The highest power of t in a curve.
 const DEGREE: usize = 4;
 
@@ -85,7 +88,11 @@ fn lasting(program: &Program, x: &[Rational], random: &mut SplitMix64) -> Subspa
     for i in (1..order.len()).rev() {
         order.swap(i, random.below(i as u64 + 1) as usize);
     }
+    order.truncate(TIES);
     for kink in order {
+        if space.size() <= 1 {
+            break;
+        }
         if random.below(4) == 0 {
             continue;
         }
@@ -98,11 +105,7 @@ fn lasting(program: &Program, x: &[Rational], random: &mut SplitMix64) -> Subspa
         }
         let mut tie = linear(&forms[other], &wins, x.len());
         tie.iter_mut().zip(&wins[kink].1).for_each(|(a, b)| *a -= b);
-        let mut smaller = space.clone();
-        smaller.restrict(tie);
-        if smaller.size() > 0 {
-            space = smaller;
-        }
+        space.restrict(tie);
     }
     space
 }
