@@ -11,6 +11,7 @@
 //! | `outcome` | facts and verdicts |
 //! | `section2` to `section5`, `appendix_a` to `appendix_d` | the items, where the paper has them |
 //! | `conservative` | Definition 1 along curves inside kinks |
+//! | `beyond` | unrolled algorithms, implicit functions, training |
 //! | `overhead` | Theorem 2 on the clock: families of programs against their number of inputs |
 //! | `sample` | random programs, points and formulas |
 //! | `plot` | curves as pictures |
@@ -32,6 +33,7 @@ mod appendix_a;
 mod appendix_b;
 mod appendix_c;
 mod appendix_d;
+mod beyond;
 mod conservative;
 mod item;
 mod outcome;

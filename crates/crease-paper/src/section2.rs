@@ -31,6 +31,10 @@ pub const ITEMS: &[Item] = &[
         "A conservative gradient is the gradient, except on a set of measure zero.",
         almost_everywhere,
     ),
+    Item::statement("first-order-oracle").about("A first-order oracle", "Section 2").claims(
+        "Selections of conservative gradients can stand in for gradients, and convergence guarantees remain.",
+        crate::beyond::first_order_oracle,
+    ),
     Item::statement("composition").about("Conservative Jacobians compose", "Section 2").claims(
         "Products of selections of conservative Jacobians are selections of a conservative Jacobian; for Clarke Jacobians this fails.",
         composition,

@@ -44,6 +44,11 @@ pub const ITEMS: &[Item] = &[
         "With gd_i = backprop(g_i) for long programs g_i, ω_b is about 5: the estimate for programs of programs is sharp.",
         chaining,
     ),
+    Item::statement("beyond-backpropagation").about("Beyond backpropagation", "Section 4").claims(
+        "A part may be differentiated by other means. An optimisation algorithm differentiated forward has overhead 3p + 5; with an outer \
+         backward pass the whole depends on the dimension, in contrast with backward differentiation throughout.",
+        crate::beyond::other_means,
+    ),
 ];
 
 /// How long each program is timed.
