@@ -32,6 +32,7 @@
 //!
 //! How to go on:
 //!
+//! - [`tutorial`]: from programs to kinks in networks, in six chapters that compile.
 //! - [`easy`]: gradients, Jacobians and Hessians of Rust closures, and [`Function`] for many points.
 //! - [`trace`], [`trace_shapes`], [`Builder`]: programs, scalar or with tensors; [`formats`]: programs from text.
 //! - [`differentiate`]: programs that compute derivatives, as programs. [`Selection`] says what happens at kinks, [`How`]
@@ -61,6 +62,7 @@ pub mod reductions;
 pub mod tables;
 pub mod theorem3;
 pub mod training;
+pub mod tutorial;
 
 pub use easy::{Function, grad, hessian, jacobian, jvp, value_and_grad, vjp};
 pub use error::Error;
