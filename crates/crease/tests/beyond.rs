@@ -3,10 +3,12 @@
 use crease::beyond::{
     elimination, fixed_point, implicit, inner_costs, ista_step, linear_system, outer_costs, unrolled,
 };
+use crease::conservativity::{Field, Options, check};
 use crease::cost::{Prices, cost};
 use crease::formats::parse;
 use crease::{
-    Builder, Callee, Error, How, Op, Program, Rational, Shape, Technique, Tensor, backprop, gradient, run, trace_shapes,
+    Builder, Callee, Error, How, Op, Program, Rational, Shape, Technique, Tensor, backprop, gradient, run, trace,
+    trace_shapes,
 };
 use crease_corpus::random::Rng;
 use std::sync::Arc;
@@ -166,6 +168,41 @@ fn the_mixed_technique_costs_what_the_theorem_predicts() {
             mixed.to_f64(),
             through.to_f64()
         );
+    }
+}
+
+#[test]
+fn long_products_attain_the_constant_of_forward_mode() {
+    // once all partial derivatives are there, a product takes 2p products and p sums on top of itself
+    for p in [2, 6] {
+        let long = trace(p, |x| {
+            let sum = x.iter().copied().reduce(|a, b| a + b).unwrap();
+            (0..400).fold((sum, sum + x[0]), |(u, v), _| (u * v, u)).0
+        });
+        let part = Callee { program: Arc::new(long.unwrap()), joint: None };
+        let costs = inner_costs(&part, &How::default(), &unit()).unwrap();
+        let bound = 3.0 * p as f64 + 1.0;
+        assert_eq!(costs.forward.omega.as_ref().unwrap().to_f64(), bound);
+        let counted = costs.ratio(costs.forward.counted).unwrap().to_f64();
+        assert!(counted <= bound && counted > 0.98 * bound, "{p}: {counted}");
+    }
+}
+
+#[test]
+fn an_implicit_derivative_is_conservative() {
+    // the larger of two unknowns: inside its kink the rule of the objective decides, and the theorem hands it on
+    let objective = program("program larger(z[2], A[2,2], b[2]) = max(z[0], z[1])");
+    let part = linear_system(&objective).unwrap();
+    let mut b = Builder::new("outer");
+    let c = b.input("c", Shape::new([2]).unwrap()).unwrap();
+    let a = b.tensor(Shape::new([2, 2]).unwrap(), vec![2.0, 1.0, 1.0, 3.0]).unwrap();
+    let id = b.callee(part.program.clone(), part.joint.clone()).unwrap();
+    let out = b.push1(Op::Call(id), &[a, c]).unwrap();
+    let p = b.finish(&[out]).unwrap();
+    for technique in [Technique::Joint, Technique::Through] {
+        let how = How::default().technique(technique);
+        let report = check(&p, Field::Derived(&how), &[vec![q(3), q(4)]], &Options::default()).unwrap();
+        assert!(report.passed() && report.complete() && report.inside_kinks > 0);
     }
 }
 
