@@ -129,7 +129,7 @@ impl Selection {
         Ok(())
     }
 
-    /// Checks that every choice is an element of a conservative gradient of its operation.
+    /// Checks that every choice is a Clarke subgradient of its operation at the kink, and so in the autodiff conservative gradient.
     pub fn validate(&self) -> Result<(), SelectionError> {
         let ranges = [
             ("relu", &self.relu, 0, 1),
@@ -214,8 +214,9 @@ pub enum SelectionError {
         /// The text.
         value: String,
     },
-    /// A derivative outside the conservative gradient.
-    #[error("{name} = {value} is no element of a conservative gradient: it must lie between {low} and {high}")]
+    /// A derivative outside the Clarke subdifferential at the kink. (Definition 1 alone would let it pass, since an argument that
+    /// stays at a kink does not move; but no autodiff conservative gradient of the paper holds it.)
+    #[error("{name} = {value} is no Clarke subgradient at the kink: it must lie between {low} and {high}")]
     Range {
         /// The parameter.
         name: String,
