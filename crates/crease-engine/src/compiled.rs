@@ -58,6 +58,22 @@ pub struct Workspace<T: Float> {
     pub(crate) owner: usize,
 }
 
+impl<T: Float> Workspace<T> {
+    /// How much memory this is, in bytes: what a run needs beside its inputs and outputs.
+    ///
+    /// ```
+    /// use crease_core::{trace_shapes, Shape};
+    /// use crease_engine::{compile, Options};
+    /// let p = trace_shapes(&[Shape::vector(3).unwrap()], |x| vec![(x[0] * x[0]).sum()]).unwrap();
+    /// let c = compile::<f64>(&p, &Options::default()).unwrap();
+    /// assert!(c.workspace().bytes() < 1000);
+    /// ```
+    pub fn bytes(&self) -> usize {
+        let scalar: usize = self.scalar.iter().chain(&self.lanes).map(|m| m.bytes()).sum();
+        scalar + self.tensor.as_ref().map_or(0, |m| m.bytes())
+    }
+}
+
 impl<T: Float> Compiled<T> {
     /// Memory for runs of this program.
     ///

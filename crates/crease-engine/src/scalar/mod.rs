@@ -88,6 +88,13 @@ pub(crate) struct Memory<T> {
     positions: Vec<u32>,
 }
 
+impl<T> Memory<T> {
+    pub fn bytes(&self) -> usize {
+        let numbers = [&self.registers, &self.adjoints, &self.space, &self.results];
+        numbers.iter().map(|v| size_of_val(&v[..])).sum::<usize>() + size_of_val(&self.positions[..])
+    }
+}
+
 impl<T: Float> Code<T> {
     /// The number of instructions and groups, for explanations.
     pub fn sizes(&self) -> (usize, usize, usize) {

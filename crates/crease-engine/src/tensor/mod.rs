@@ -53,6 +53,13 @@ pub(crate) struct Memory<T> {
     table: Vec<Entry<T>>,
 }
 
+impl<T> Memory<T> {
+    pub fn bytes(&self) -> usize {
+        let numbers = size_of_val(&self.arena[..]) + size_of_val(&self.space[..]);
+        numbers + size_of_val(&self.positions[..]) + size_of_val(&self.table[..])
+    }
+}
+
 /// Where a buffer lies in the current run.
 type Entry<T> = (*mut T, usize);
 
