@@ -2,14 +2,16 @@
 //!
 //! Unless told otherwise, the exact run is tried first; it decides every kink as the real numbers would. Where an
 //! operation has no exact value, or there is too much to compute, f64 takes its place, and the reason is kept to be
-//! told. Ties that f64 finds are those of rounded numbers; a run in intervals then tries to show that they are right.
+//! told. Ties that f64 finds are those of rounded numbers; a run in intervals then tries to show that they are right. Runs in
+//! f64 are compiled where that is faster.
 
+use crate::engine;
 use crate::exact::{Budget, Exact, grew_too_long};
 use crate::fault;
 use crate::output::count;
 use crate::source::Source;
 use crate::ties::{self, Met};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::Args;
 use crease_core::cost::tally;
 use crease_core::number::Interval;
@@ -34,6 +36,11 @@ pub struct NumberArgs {
     float: bool,
 }
 
+impl NumberArgs {
+    /// As if --float were given.
+    pub const FLOAT: NumberArgs = NumberArgs { exact: false, float: true };
+}
+
 /// A result: the nearest floats, and the exact numbers where there are.
 pub struct Answer {
     pub near: Tensor<f64>,
@@ -53,6 +60,7 @@ pub struct Computed {
 }
 
 /// Why a result is computed in f64.
+#[derive(Clone, Copy)]
 pub enum FloatBecause {
     /// It was asked for.
     Asked,
@@ -88,17 +96,34 @@ pub struct Task<'p> {
     pub watched: Option<&'p Program>,
 }
 
-/// Where a run failed: in the program itself, or in its derivative only.
+/// Where a run failed: at which point, in the program itself or in its derivative only.
 struct Failed {
     error: RunError,
     of_derivative: bool,
+    point: usize,
 }
 
 impl Task<'_> {
-    /// Runs in the numbers that the flags ask for.
+    /// Runs at a point in the numbers that the flags ask for.
     pub fn compute(&self, inputs: &[Tensor<Rational>], flags: &NumberArgs, source: &Source) -> Result<Computed> {
-        let told = |f: Failed, float: Option<&FloatBecause>| fault::run(&f.error, f.of_derivative, float, source);
-        let operations: u128 = tally(self.watched.unwrap_or(self.program)).iter().map(|(_, n)| n).sum();
+        let mut all = self.compute_all(&[inputs], flags, source)?;
+        // one result for each point
+        Ok(all.remove(0))
+    }
+
+    /// Runs at all of the points, in one kind of numbers for all of them.
+    pub fn compute_all<P: AsRef<[Tensor<Rational>]>>(
+        &self,
+        points: &[P],
+        flags: &NumberArgs,
+        source: &Source,
+    ) -> Result<Vec<Computed>> {
+        let told = |f: Failed, float: Option<&FloatBecause>| {
+            let e = fault::run(&f.error, f.of_derivative, float, source);
+            if points.len() == 1 { e } else { anyhow!("at point {}: {e}", f.point + 1) }
+        };
+        let each: u128 = tally(self.watched.unwrap_or(self.program)).iter().map(|(_, n)| n).sum();
+        let operations = each.saturating_mul(points.len() as u128);
         let because = if flags.float {
             FloatBecause::Asked
         } else if !flags.exact && operations > EXACT_OPERATIONS {
@@ -109,7 +134,7 @@ impl Task<'_> {
             } else {
                 Budget::SHORT.set()
             }
-            match self.exact(inputs) {
+            match points.iter().enumerate().map(|(k, x)| self.exact(k, x.as_ref())).collect() {
                 Ok(done) => return Ok(done),
                 Err(mut f) => match reason(&f.error) {
                     Some(because) if !flags.exact => because,
@@ -121,25 +146,25 @@ impl Task<'_> {
                 },
             }
         };
-        match self.float(inputs, operations) {
-            Ok(done) => Ok(Computed { float_because: Some(because), ..done }),
-            Err(f) => Err(told(f, Some(&because))),
-        }
+        let done = self.float(points, operations).map_err(|f| told(f, Some(&because)))?;
+        Ok(done.into_iter().map(|done| Computed { float_because: Some(because), ..done }).collect())
     }
 
-    fn run<N: Number>(&self, inputs: &[Tensor<N>]) -> Result<(Vec<Tensor<N>>, Vec<Met>), Failed> {
-        let met = match self.watched {
-            Some(p) => ties::find(p, inputs).map_err(|error| Failed { error, of_derivative: false })?,
-            None => Vec::new(),
-        };
+    /// The ties at point number `point`.
+    fn watch<N: Number>(&self, point: usize, inputs: &[Tensor<N>]) -> Result<Vec<Met>, Failed> {
+        let Some(p) = self.watched else { return Ok(Vec::new()) };
+        ties::find(p, inputs).map_err(|error| Failed { error, of_derivative: false, point })
+    }
+
+    fn run<N: Number>(&self, point: usize, inputs: &[Tensor<N>]) -> Result<Vec<Tensor<N>>, Failed> {
         let of_derivative = self.watched.is_some();
-        let outputs = run(self.program, inputs).map_err(|error| Failed { error, of_derivative })?;
-        Ok((outputs, met))
+        run(self.program, inputs).map_err(|error| Failed { error, of_derivative, point })
     }
 
-    fn exact(&self, inputs: &[Tensor<Rational>]) -> Result<Computed, Failed> {
+    fn exact(&self, point: usize, inputs: &[Tensor<Rational>]) -> Result<Computed, Failed> {
         let inputs: Vec<Tensor<Exact>> = inputs.iter().map(|t| t.map(|x| Exact::Number(x.clone()))).collect();
-        let (outputs, met) = self.run(&inputs)?;
+        let met = self.watch(point, &inputs)?;
+        let outputs = self.run(point, &inputs)?;
         let answer = |t: Tensor<Exact>| {
             // a checked run returns finite numbers only
             let exact = t.map(|x| x.clone().number().unwrap_or(Rational::ZERO));
@@ -149,16 +174,29 @@ impl Task<'_> {
         Ok(Computed { outputs: outputs.into_iter().map(answer).collect(), met, certain, float_because: None })
     }
 
-    fn float(&self, inputs: &[Tensor<Rational>], operations: u128) -> Result<Computed, Failed> {
-        let near: Vec<Tensor<f64>> = inputs.iter().map(|t| t.map(Rational::to_f64)).collect();
-        let (outputs, met) = self.run(&near)?;
-        let certain = match self.watched {
-            Some(p) if operations <= INTERVAL_OPERATIONS => confirmed(p, inputs, &met),
-            _ => false,
+    fn float<P: AsRef<[Tensor<Rational>]>>(&self, points: &[P], operations: u128) -> Result<Vec<Computed>, Failed> {
+        let near: Vec<Vec<Tensor<f64>>> = points.iter().map(|x| nearest(x.as_ref())).collect();
+        let mut compiled = engine::run(self.program, &near).map(Vec::into_iter);
+        let at = |(k, near): (usize, &Vec<Tensor<f64>>)| {
+            let met = self.watch(k, near)?;
+            let outputs = match compiled.as_mut().and_then(Iterator::next) {
+                Some(outputs) => outputs,
+                None => self.run(k, near)?,
+            };
+            let certain = match self.watched {
+                Some(p) if operations <= INTERVAL_OPERATIONS => confirmed(p, points[k].as_ref(), &met),
+                _ => false,
+            };
+            let outputs = outputs.into_iter().map(|near| Answer { near, exact: None }).collect();
+            Ok(Computed { outputs, met, certain, float_because: None })
         };
-        let outputs = outputs.into_iter().map(|near| Answer { near, exact: None }).collect();
-        Ok(Computed { outputs, met, certain, float_because: None })
+        near.iter().enumerate().map(at).collect()
     }
+}
+
+/// The nearest floats.
+pub fn nearest(point: &[Tensor<Rational>]) -> Vec<Tensor<f64>> {
+    point.iter().map(|t| t.map(Rational::to_f64)).collect()
 }
 
 /// Whether intervals, which certainly enclose the real numbers, see the same ties and leave none open.

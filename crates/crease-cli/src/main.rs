@@ -5,6 +5,7 @@
 //! ```text
 //! source      FILE, -, -e, --program and --at become a program, its text and a point
 //! arithmetic  exact rationals where they do, f64 where they do not, and whether ties can be trusted
+//! engine      compiled runs in f64, where they pay
 //! exact       rationals that stop before they grow too long
 //! ties        which kinks were met, and what was picked there
 //! transform   --derive, --inline, --scalarize, --lower, --simplify
@@ -15,12 +16,15 @@
 //! output      numbers, tensors and columns as text; JSON
 //! rows        lines of a label and what it is about
 //! local       the local model of a program at a point, its kinks, and how exact it is
-//! along       --along, --basis, --contains: vectors over the inputs
+//! along       --along, --contains: vectors over the inputs
+//! vectors     --points, --basis, --directions: files of many vectors
+//! many        eval and grad at many points
 //! listing     all neighbouring gradients, their hull, and the flags of clarke --all
 //! contains    where a vector lies that --contains gives
 //! budget      --seconds and --conflicts of a search for a verdict
 //! interrupt   Ctrl-C, which long searches notice
 //! progress    how far a long search is
+//! timing      times of several tasks that take turns
 //! meaning     what the oracles say of a point, beside what differentiation returned there
 //! ```
 //!
@@ -34,12 +38,14 @@ mod budget;
 mod commands;
 mod contains;
 mod errata;
+mod engine;
 mod exact;
 mod fault;
 mod how;
 mod interrupt;
 mod listing;
 mod local;
+mod many;
 mod meaning;
 mod output;
 mod places;
@@ -47,7 +53,9 @@ mod progress;
 mod rows;
 mod source;
 mod ties;
+mod timing;
 mod transform;
+mod vectors;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
@@ -69,6 +77,7 @@ use std::io::Write;
   crease clarke -e 'norm1(v)' --at v=[0,0]
   crease directional -e 'abs(x)' --at x=0 --along x=-1
   crease cost network.crease
+  crease bench network.crease --at weights.json
   crease draw -e 'relu(x) * y' -o picture.svg
 
 `crease help COMMAND` tells more about a command."
@@ -83,6 +92,7 @@ enum Command {
     Eval(commands::eval::Eval),
     Grad(commands::grad::Grad),
     Cost(commands::cost::Cost),
+    Bench(commands::bench::Bench),
     Show(commands::show::Show),
     Draw(commands::draw::Draw),
     Table(commands::table::Table),
@@ -103,6 +113,7 @@ fn main() {
         Command::Eval(c) => c.run(),
         Command::Grad(c) => c.run(),
         Command::Cost(c) => c.run(),
+        Command::Bench(c) => c.run(),
         Command::Show(c) => c.run(),
         Command::Draw(c) => c.run(),
         Command::Table(c) => c.run(),

@@ -1,12 +1,14 @@
 //! Where programs and points come from: FILE, `-`, `-e`, `--program` and `--at` become a program, its text and a point.
 
 use crate::fault;
+use crate::vectors::Vectors;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use crease_core::{Program, Rational, Shape, Tensor};
 use crease_formats::{Module, Point, PointError, parse, parse_expression, parse_point};
 use std::io::Read;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The flags that name a program and a point.
@@ -46,12 +48,22 @@ enum Given {
     Point(Point),
     /// An array without a name, for a program with one input.
     Array(Vec<u8>),
+    /// Nothing, but a file lists many points.
+    Many(Rc<Vectors>),
 }
 
 impl SourceArgs {
     /// Reads what the flags name.
     pub fn load(&self) -> Result<Source> {
-        let given = self.at.as_deref().map_or(Ok(Given::Nothing), read_point)?;
+        self.load_given(self.at.as_deref().map_or(Ok(Given::Nothing), read_point)?)
+    }
+
+    /// Reads what the flags name, for points that a file lists; with -e they tell shapes.
+    pub fn load_for(&self, points: &Rc<Vectors>) -> Result<Source> {
+        self.load_given(Given::Many(points.clone()))
+    }
+
+    fn load_given(&self, given: Given) -> Result<Source> {
         if let Some(text) = &self.expression {
             let program = expression(text, &given).map_err(|e| fault::text(&e, text, "<expression>"))?;
             let file = "<expression>".into();
@@ -69,12 +81,17 @@ impl SourceArgs {
 }
 
 impl Source {
+    /// Whether a point was given.
+    pub fn has_point(&self) -> bool {
+        !matches!(self.given, Given::Nothing)
+    }
+
     /// The values of the program's inputs, in order.
     pub fn inputs(&self) -> Result<Vec<Tensor<Rational>>> {
         let names: Vec<&str> = self.program.inputs().iter().map(|i| &*i.name).collect();
         let from_array;
         let point = match (&self.given, &names[..]) {
-            (Given::Nothing, _) => &Point::default(),
+            (Given::Nothing | Given::Many(_), _) => &Point::default(),
             (Given::Point(point), _) => point,
             (Given::Array(bytes), [name]) => {
                 from_array = Point::from_npy(bytes, name)?;
@@ -97,9 +114,17 @@ fn expression(text: &str, given: &Given) -> Result<Program, crease_formats::Text
         Given::Array(bytes) => Point::from_npy(bytes, "x").ok().and_then(|p| p.shape_of("x").cloned()),
         _ => None,
     };
+    if let Given::Many(vectors) = given
+        && vectors.nameless()
+    {
+        // a vector without names is the only input, or one scalar input after the other
+        let whole = parse_expression(text, &|name| vectors.shape_of(name));
+        return whole.ok().filter(|p| p.inputs().len() == 1).map_or_else(|| parse_expression(text, &|_| None), Ok);
+    }
     parse_expression(text, &|name| -> Option<Shape> {
         match given {
             Given::Nothing => None,
+            Given::Many(vectors) => vectors.shape_of(name),
             Given::Point(point) => point.shape_of(name).cloned(),
             Given::Array(_) => array.clone(),
         }
@@ -120,7 +145,7 @@ fn pick(module: &Module, name: Option<&str>, file: &str) -> Result<Arc<Program>>
 /// Reads a point for another flag than `--at`.
 pub fn named_point(flag: &str, text: &str, source: &Source) -> Result<Point> {
     match read_named(flag, text)? {
-        Given::Nothing => Ok(Point::default()),
+        Given::Nothing | Given::Many(_) => Ok(Point::default()),
         Given::Point(point) => Ok(point),
         Given::Array(bytes) => match source.program.inputs() {
             [input] => Ok(Point::from_npy(&bytes, &input.name)?),
@@ -135,7 +160,7 @@ pub fn named_point(flag: &str, text: &str, source: &Source) -> Result<Point> {
 
 /// Reads a file of text.
 pub fn read_text(path: &str) -> Result<String> {
-    utf8(read(path)?, path)
+    utf8(read_bytes(path)?, path)
 }
 
 fn read_point(text: &str) -> Result<Given> {
@@ -147,7 +172,7 @@ fn read_named(flag: &str, text: &str) -> Result<Given> {
     if !ends(".json") && !ends(".npy") {
         return parse_point(text).map(Given::Point).map_err(|e| in_point(e, flag, text));
     }
-    let bytes = read(text)?;
+    let bytes = read_bytes(text)?;
     if ends(".npy") {
         Point::from_npy(&bytes, "x").map_err(|e| anyhow!("{text}: {e}"))?;
         return Ok(Given::Array(bytes));
@@ -174,14 +199,15 @@ fn read_program(path: &str) -> Result<Vec<u8>> {
 /// The bytes of a file, or of standard input if the path is `-`.
 pub fn read_input(path: &str) -> Result<Vec<u8>> {
     if path != "-" {
-        return read(path);
+        return read_bytes(path);
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
     Ok(bytes)
 }
 
-fn read(path: &str) -> Result<Vec<u8>> {
+/// The bytes of a file.
+pub fn read_bytes(path: &str) -> Result<Vec<u8>> {
     if Path::new(path).is_dir() {
         bail!("{path} is a directory, not a file");
     }

@@ -1,5 +1,6 @@
 //! Ties: which kinks a run met, and what was picked there.
 
+use crate::output;
 use crate::places::Places;
 use crease_core::differentiate::Selection;
 use crease_core::op::{Kink, Op};
@@ -46,6 +47,25 @@ impl Met {
     pub fn text(&self, places: &Places<'_>) -> String {
         self.place.map_or_else(|| self.shown.clone(), |place| places.piece(place))
     }
+}
+
+/// The most places that text shows.
+const PLACES: usize = 12;
+
+/// Places where ties were met, one line for each: operation, line and column, text, and how many elements.
+pub fn lines(met: &[Met], places: &Places<'_>) -> Vec<Vec<String>> {
+    let line = |m: &Met| {
+        let at = m.place.map(|p| places.line_and_column(p)).map(|(l, c)| format!("{l}:{c}"));
+        let elements = if m.elements == 1 { String::new() } else { format!("{} elements", m.elements) };
+        vec![m.operation.into(), at.unwrap_or_default(), m.text(places), elements]
+    };
+    met.iter().take(PLACES).map(line).collect()
+}
+
+/// How many more places there are than [`lines`] shows, in words.
+pub fn others(met: &[Met]) -> Option<String> {
+    let more = met.len().checked_sub(PLACES).filter(|&n| n > 0)?;
+    Some(format!("… and at {} more places", output::count(more)))
 }
 
 /// Runs a program and tells the ties that it met, each place once, in the order in which they were first met.

@@ -1,6 +1,7 @@
 //! `crease eval`: Algorithm 1 at a point.
 
 use crate::arithmetic::{NumberArgs, Task};
+use crate::many::{self, PointsArgs};
 use crate::output;
 use crate::source::SourceArgs;
 use anyhow::Result;
@@ -9,14 +10,19 @@ use clap::Args;
 /// Run a program at a point
 ///
 /// Prints one line for each output. Arithmetic is exact where it can be, so that 1/3 stays 1/3; where it cannot, f64.
+/// With --points it prints one line for each point, and large work is compiled first.
 #[derive(Args)]
 #[command(after_help = "Examples:
   crease eval -e 'max(x, 1 - x)' --at x=1/3
   crease eval -e 'sum(v * v), norminf(v)' --at v=[1,-2,3]
-  crease eval network.crease --at image.json --json")]
+  crease eval network.crease --at image.json --json
+  crease eval network.crease --points images.npy")]
 pub struct Eval {
     #[command(flatten)]
     source: SourceArgs,
+
+    #[command(flatten)]
+    points: PointsArgs,
 
     #[command(flatten)]
     numbers: NumberArgs,
@@ -28,6 +34,12 @@ pub struct Eval {
 
 impl Eval {
     pub fn run(&self) -> Result<String> {
+        if let Some(points) = self.points.read()? {
+            let source = self.source.load_for(&points)?;
+            let task = Task { program: &source.program, watched: None };
+            let done = task.compute_all(&points.points(&source)?, &self.numbers, &source)?;
+            return Ok(if self.json { output::json(&many::values_json(&done)) } else { many::values(&done) });
+        }
         let source = self.source.load()?;
         let task = Task { program: &source.program, watched: None };
         let done = task.compute(&source.inputs()?, &self.numbers, &source)?;

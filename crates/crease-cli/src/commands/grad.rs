@@ -2,6 +2,7 @@
 
 use crate::arithmetic::{Answer, Computed, NumberArgs, Task};
 use crate::how::{Direction, HowArgs, trusted_joints};
+use crate::many::{self, PointsArgs};
 use crate::meaning::Meaning;
 use crate::output;
 use crate::places::Places;
@@ -14,26 +15,29 @@ use crease_core::cost::{Overhead, Prices, cost, overhead};
 use crease_core::differentiate::{DiffError, How, backprop, forprop, jacobian};
 use crease_core::{Program, Rational};
 use serde_json::Value;
-
-/// The most places that text shows.
-const PLACES: usize = 12;
+use std::borrow::Cow;
 
 /// Differentiate a program at a point
 ///
 /// Prints the value and what automatic differentiation returns, and says what that is: the gradient if no kink was met,
 /// else an element of the conservative gradient, with the choices made (--select) and the places where they were made. At
 /// kinks it also shows a Clarke subgradient, and whether the conservative gradient has other elements. Kinks are decided
-/// exactly wherever the operations and the point allow it.
+/// exactly wherever the operations and the point allow it. With --points it prints one line for each point: value, derivatives,
+/// and how many kinks were met there.
 #[derive(Args)]
 #[command(after_help = "Examples:
   crease grad -e 'relu(x) - relu(-x)' --at x=0
   crease grad -e 'max(x, y) + abs(x)' --at x=0,y=0 --select torch
   crease grad network.crease --at weights.json --mode forward --json
   crease grad -e 'relu(x) + abs(y - 1)' --at x=0,y=3 --report
-  crease grad -e 'x * y, x + y' --at x=2,y=3 --jacobian")]
+  crease grad -e 'x * y, x + y' --at x=2,y=3 --jacobian
+  crease grad -e 'norm1(v)' --points points.npy --json")]
 pub struct Grad {
     #[command(flatten)]
     source: SourceArgs,
+
+    #[command(flatten)]
+    points: PointsArgs,
 
     #[command(flatten)]
     numbers: NumberArgs,
@@ -50,11 +54,11 @@ pub struct Grad {
     output: Option<usize>,
 
     /// The derivatives of all outputs by all inputs
-    #[arg(long)]
+    #[arg(long, conflicts_with = "points")]
     jacobian: bool,
 
     /// Also show the kink report: what each active kink can change, and how far the others are from switching
-    #[arg(long, conflicts_with = "jacobian")]
+    #[arg(long, conflicts_with_all = ["jacobian", "points"])]
     report: bool,
 
     /// Print one JSON object
@@ -64,17 +68,22 @@ pub struct Grad {
 
 impl Grad {
     pub fn run(&self) -> Result<String> {
-        let source = self.source.load()?;
         let how = self.how.read()?;
+        if let Some(points) = self.points.read()? {
+            let source = self.source.load_for(&points)?;
+            let (p, derived) = self.derive(&source, &how)?;
+            let task = Task { program: &derived, watched: Some(&p) };
+            let done = task.compute_all(&points.points(&source)?, &self.numbers, &source)?;
+            return Ok(if self.json {
+                output::json(&many::gradients_json(&p, &done))
+            } else {
+                many::gradients(&p, &done)
+            });
+        }
+        let source = self.source.load()?;
         let inputs = source.inputs()?;
-        let picked = self.output.map(|k| pick(&source.program, k)).transpose()?;
-        let p = picked.as_ref().unwrap_or(&source.program);
-        let derived = match (self.jacobian, self.mode) {
-            (true, mode) => jacobian(p, &how, mode.into()),
-            (_, Direction::Backward) => backprop(p, &how),
-            (_, Direction::Forward) => forprop(p, &how),
-        };
-        let derived = derived.map_err(not_scalar)?;
+        let (p, derived) = self.derive(&source, &how)?;
+        let p = &*p;
         let task = Task { program: &derived, watched: Some(p) };
         let done = task.compute(&inputs, &self.numbers, &source)?;
         let costs = Costs {
@@ -108,10 +117,24 @@ impl Grad {
         report.right = report.meaning.is_gradient(report.derivatives(0));
         Ok(if self.json { output::json(&report.json()) } else { report.text() })
     }
+
+    /// The program that is asked about, and its derivative.
+    fn derive<'s>(&self, source: &'s Source, how: &How) -> Result<(Cow<'s, Program>, Program)> {
+        let p = match self.output {
+            Some(k) => Cow::Owned(pick(&source.program, k)?),
+            None => Cow::Borrowed(&*source.program),
+        };
+        let derived = match (self.jacobian, self.mode) {
+            (true, mode) => jacobian(&p, how, mode.into()),
+            (_, Direction::Backward) => backprop(&p, how),
+            (_, Direction::Forward) => forprop(&p, how),
+        };
+        Ok((p, derived.map_err(not_scalar)?))
+    }
 }
 
 /// The same program with one of its outputs only.
-fn pick(p: &Program, k: usize) -> Result<Program> {
+pub fn pick(p: &Program, k: usize) -> Result<Program> {
     p.with_outputs(&[k]).ok_or_else(|| {
         let n = p.outputs().len();
         let count = if n == 1 { "1 output".into() } else { format!("{n} outputs") };
@@ -119,7 +142,7 @@ fn pick(p: &Program, k: usize) -> Result<Program> {
     })
 }
 
-fn not_scalar(e: DiffError) -> anyhow::Error {
+pub fn not_scalar(e: DiffError) -> anyhow::Error {
     match e {
         DiffError::NotScalar { name, outputs } => anyhow!(
             "a gradient needs one scalar output, but `{name}` returns {outputs}; take all derivatives with --jacobian{}",
@@ -250,21 +273,12 @@ impl Report<'_> {
     fn places(&self, rows: &mut Rows, kinks: &str, width: usize) {
         let met = &self.done.met;
         let places = Places::new(&self.source.text);
-        let shown: Vec<Vec<String>> = met
-            .iter()
-            .take(PLACES)
-            .map(|m| {
-                let at = m.place.map(|p| places.line_and_column(p)).map(|(l, c)| format!("{l}:{c}"));
-                let elements = if m.elements == 1 { String::new() } else { format!("{} elements", m.elements) };
-                vec![m.operation.into(), at.unwrap_or_default(), m.text(&places), elements]
-            })
-            .collect();
-        for (i, line) in output::columns(&shown, &[]).lines().enumerate() {
+        for (i, line) in output::columns(&ties::lines(met, &places), &[]).lines().enumerate() {
             let (label, kinks) = if i == 0 { ("kinks", kinks) } else { ("", "") };
             rows.add(label, &format!("{kinks:<width$}  {line}"));
         }
-        if met.len() > PLACES {
-            rows.add("", &format!("{:<width$}  … and at {} more places", "", output::count(met.len() - PLACES)));
+        if let Some(others) = ties::others(met) {
+            rows.add("", &format!("{:<width$}  {others}", ""));
         }
     }
 

@@ -5,6 +5,7 @@ use crate::local::Local;
 use crate::output;
 use crate::rows::{Rows, width};
 use crate::source::SourceArgs;
+use crate::vectors::Vectors;
 use anyhow::{Result, bail};
 use clap::Args;
 use crease_core::Rational;
@@ -33,7 +34,7 @@ pub struct Lexicographic {
     #[arg(long, value_name = "DIRECTION", allow_hyphen_values = true)]
     along: Vec<String>,
 
-    /// The basis as a JSON list of directions, such as [{"x": 1}, {"y": 1}] or [[1, 0], [0, 1]]
+    /// The basis as a JSON list of directions, such as [{"x": 1}, {"y": 1}] or [[1, 0], [0, 1]], or an NPY file with one in each row
     #[arg(long, value_name = "FILE", conflicts_with = "along")]
     basis: Option<String>,
 
@@ -60,7 +61,7 @@ impl Lexicographic {
         let (k, element) = at.scalar_output("a lexicographic derivative", self.output)?;
         let p = at.model.dimension();
         let basis = match &self.basis {
-            Some(path) => along::basis(path, &at.source)?,
+            Some(path) => Vectors::read_directions(path)?.directions(&at.source)?,
             None if !self.along.is_empty() => {
                 self.along.iter().map(|d| along::vector("--along", d, &at.source)).collect::<Result<_>>()?
             }

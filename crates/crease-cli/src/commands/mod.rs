@@ -1,5 +1,6 @@
 //! The commands, one file each. A command is a struct of flags with `run`, which returns what is to be printed.
 
+pub mod bench;
 pub mod check;
 pub mod clarke;
 pub mod conservative;

@@ -1,0 +1,394 @@
+//! `crease bench`: what a value and its gradient take on the clock, beside what they cost in the model of Theorem 2.
+//!
+//! The model counts operations. What it leaves out, above all how far numbers travel between memory and processor, is the
+//! difference between the ratio that is measured and the one that is counted.
+
+use super::grad::{not_scalar, pick};
+use crate::budget;
+use crate::fault;
+use crate::how::HowArgs;
+use crate::interrupt::Interrupt;
+use crate::output::{self, object};
+use crate::progress::Progress;
+use crate::rows::Rows;
+use crate::source::{Source, SourceArgs};
+use crate::timing::{Task, Times, take_turns};
+use anyhow::{Error, Result, anyhow};
+use clap::Args;
+use crease_core::cost::{Overhead, Prices, cost, overhead};
+use crease_core::differentiate::{Mode, backprop};
+use crease_core::random::SplitMix64;
+use crease_core::{Arithmetic, Program, Rational, Tensor, run, simplify};
+use crease_engine::{Compiled, Explain, Float, Options, Workspace, compile, value_and_grad};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// Time a program and its gradient, compiled and interpreted
+///
+/// Compiles the value, and value and gradient, and runs them and the interpreter in turn. The ratio of the two times stands beside
+/// the ratio of counted costs and the bound of Theorem 2: what they differ by is what counting operations leaves out, such as memory
+/// traffic. Without --at the point is random: independent standard normal coordinates, drawn from --seed. Ctrl-C ends the
+/// measurement and keeps what there is.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  crease bench examples/mlp.crease
+  crease bench network.crease --at weights.json --wrt W,b --seconds 5 --f32
+  crease bench -e 'norm1(v)' --at v.npy --explain --json")]
+pub struct Bench {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    #[command(flatten)]
+    how: HowArgs,
+
+    /// The inputs to differentiate by, such as W,b; all unless told
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    wrt: Vec<String>,
+
+    /// The output to time, counted from 0, where there are several
+    #[arg(long, value_name = "K")]
+    output: Option<usize>,
+
+    /// The seed of the random point
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "at")]
+    seed: u64,
+
+    /// How long to measure
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    seconds: f64,
+
+    /// Compute in f32 instead of f64
+    #[arg(long)]
+    f32: bool,
+
+    /// Also print what the compiler decided
+    #[arg(long)]
+    explain: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Bench {
+    pub fn run(&self) -> Result<String> {
+        let source = self.source.load()?;
+        let picked = self.output.map(|k| pick(&source.program, k)).transpose()?;
+        let p = picked.as_ref().unwrap_or(&source.program);
+        let report = if self.f32 { self.measure::<f32>(p, &source)? } else { self.measure::<f64>(p, &source)? };
+        Ok(if self.json { output::json(&report.json(self)) } else { report.text(self) })
+    }
+
+    /// The numbers of the inputs to differentiate by, in the order given.
+    fn wrt(&self, p: &Program) -> Result<Vec<usize>> {
+        if self.wrt.is_empty() {
+            return Ok((0..p.inputs().len()).collect());
+        }
+        let find = |name: &String| {
+            let names = || p.inputs().iter().take(8).map(|i| format!("`{}`", i.name)).collect::<Vec<_>>().join(", ");
+            let at = p.inputs().iter().position(|i| *i.name == **name);
+            at.ok_or_else(|| anyhow!("--wrt: `{name}` is not an input of `{}`; its inputs are {}", p.name(), names()))
+        };
+        self.wrt.iter().map(find).collect()
+    }
+
+    /// The point: what --at says, or a random one.
+    fn point<T: Float>(&self, p: &Program, source: &Source) -> Result<Vec<Tensor<T>>> {
+        if source.has_point() {
+            let float = |x: &Rational| T::from_f64(x.to_f64());
+            return Ok(source.inputs()?.iter().map(|t| t.map(float)).collect());
+        }
+        let mut random = SplitMix64::new(self.seed);
+        let mut uniform = || (random.bits() >> 11) as f64 / (1u64 << 53) as f64;
+        // Box and Muller's formula
+        let mut normal = || {
+            let radius = (-2.0 * (1.0 - uniform()).ln()).sqrt();
+            T::from_f64(radius * (std::f64::consts::TAU * uniform()).cos())
+        };
+        let mut draw = |i: &crease_core::Input| {
+            let data = (0..i.shape.len()).map(|_| normal()).collect();
+            Tensor::new(i.shape.clone(), data).ok_or_else(|| anyhow!("`{}` has an impossible shape", i.name))
+        };
+        p.inputs().iter().map(&mut draw).collect()
+    }
+
+    fn measure<T: Float>(&self, p: &Program, source: &Source) -> Result<Report> {
+        let time = budget::deadline(Some(self.seconds))?.map_or(Duration::MAX, |end| end - Instant::now());
+        let interrupt = Interrupt::listen();
+        let mut progress = Progress::new();
+        let (how, wrt) = (self.how.read()?, self.wrt(p)?);
+        let point = self.point::<T>(p, source)?;
+        let mut derived = backprop(p, &how).map_err(not_scalar)?;
+        if !self.wrt.is_empty() {
+            let outputs: Vec<usize> = [0].into_iter().chain(wrt.iter().map(|i| i + 1)).collect();
+            let fewer = derived.with_outputs(&outputs).ok_or_else(|| anyhow!("the program has no output"))?;
+            derived = simplify(&fewer)?;
+        }
+        let costs = Costs {
+            program: cost(p).at(&Prices::unit()),
+            counted: cost(&derived).at(&Prices::unit()),
+            theorem: overhead(p, &how, Mode::Backward, &Prices::unit())?,
+        };
+
+        // the interpreter says first whether there is anything to be timed here, and what the answer is
+        let refused = |of_derivative| {
+            let random = !source.has_point();
+            move |e| {
+                let e = fault::run(&e, of_derivative, None, source);
+                if random {
+                    anyhow!("{e}\nThis is a random point; give one where the program is defined with --at.")
+                } else {
+                    e
+                }
+            }
+        };
+        run(p, &point).map_err(refused(false))?;
+        let expected = run(&derived, &point).map_err(refused(true))?;
+
+        let options = Options::default().arithmetic(Arithmetic::Ieee).how(how);
+        let mut value = Ready::new(|| compile::<T>(p, &options))?;
+        let mut gradient = Ready::new(|| value_and_grad::<T>(p, &wrt, &options))?;
+        let inputs: Vec<&[T]> = point.iter().map(Tensor::data).collect();
+        gradient.run(&inputs)?;
+        let off = expected.iter().zip(&gradient.outputs).map(|(e, g)| difference(e.data(), g)).fold(0.0, f64::max);
+        let mut tasks = [
+            Task::new("value, compiled", || value.run(&inputs)),
+            Task::new("value and gradient, compiled", || gradient.run(&inputs)),
+            Task::new("value, interpreted", || run(p, &point).map(drop).map_err(Error::from)),
+            Task::new("value and gradient, interpreted", || run(&derived, &point).map(drop).map_err(Error::from)),
+        ];
+        let stopped = take_turns(&mut tasks, time, |name, turns| {
+            progress.say(|| format!("{name} · {} measured", output::count(turns)));
+            !interrupt.is_set()
+        })?;
+        let times = tasks.each_ref().map(Task::times);
+        drop(tasks);
+        Ok(Report {
+            name: p.name().into(),
+            equations: p.len(),
+            dimension: p.dimension(),
+            numbers: T::NAME,
+            random: !source.has_point(),
+            times,
+            compiled: [value.compiled, gradient.compiled],
+            bytes: [value.workspace.bytes(), gradient.workspace.bytes()],
+            explain: [value.code.explain().clone(), gradient.code.explain().clone()],
+            costs,
+            off,
+            stopped,
+        })
+    }
+}
+
+/// A compiled program with all that its runs need.
+struct Ready<T: Float> {
+    code: Compiled<T>,
+    workspace: Workspace<T>,
+    outputs: Vec<Vec<T>>,
+    /// How long compilation took.
+    compiled: Duration,
+}
+
+impl<T: Float> Ready<T> {
+    fn new(compile: impl FnOnce() -> Result<Compiled<T>, crease_engine::EngineError>) -> Result<Self> {
+        let start = Instant::now();
+        let code = compile()?;
+        let compiled = start.elapsed();
+        let outputs = code.outputs().iter().map(|s| vec![T::ZERO; s.len()]).collect();
+        Ok(Ready { workspace: code.workspace(), code, outputs, compiled })
+    }
+
+    fn run(&mut self, inputs: &[&[T]]) -> Result<()> {
+        let mut outputs: Vec<&mut [T]> = self.outputs.iter_mut().map(|o| &mut o[..]).collect();
+        Ok(self.code.run(&mut self.workspace, inputs, &mut outputs)?)
+    }
+}
+
+/// The largest difference of two lists, relative to the largest number in them.
+fn difference<T: Float>(a: &[T], b: &[T]) -> f64 {
+    let size = a.iter().chain(b).map(|x| x.to_f64().abs()).fold(0.0, f64::max);
+    let off = a.iter().zip(b).map(|(a, b)| (a.to_f64() - b.to_f64()).abs()).fold(0.0, f64::max);
+    if off == 0.0 { 0.0 } else { off / size }
+}
+
+struct Costs {
+    program: Rational,
+    counted: Rational,
+    theorem: Overhead,
+}
+
+impl Costs {
+    /// A cost over that of the program, if that is not 0.
+    fn ratio(&self, above: &Rational) -> Option<Rational> {
+        above.checked_div(&self.program)
+    }
+
+    fn model(&self) -> Rational {
+        self.theorem.model.at(&Prices::unit())
+    }
+}
+
+/// All that was measured. Pairs are of the value and of value and gradient.
+struct Report {
+    name: String,
+    equations: usize,
+    dimension: usize,
+    numbers: &'static str,
+    random: bool,
+    /// Compiled, and then interpreted.
+    times: [Option<Times>; 4],
+    compiled: [Duration; 2],
+    bytes: [usize; 2],
+    explain: [Explain; 2],
+    costs: Costs,
+    /// How far the compiled gradient is from the interpreted one.
+    off: f64,
+    stopped: bool,
+}
+
+const PAIR: [&str; 2] = ["value", "gradient"];
+
+impl Report {
+    /// The least time of value and gradient over that of the value.
+    fn measured(&self) -> Option<f64> {
+        Some(self.times[1]?.least.as_secs_f64() / self.times[0]?.least.as_secs_f64())
+    }
+
+    fn text(&self, flags: &Bench) -> String {
+        let mut rows = Rows::default();
+        let plural = |n: usize, word: &str| format!("{} {word}{}", output::count(n), if n == 1 { "" } else { "s" });
+        let size = [plural(self.dimension, "scalar input"), plural(self.equations, "equation"), self.numbers.into()];
+        rows.add("program", &format!("{}  {}", self.name, size.join(" · ")));
+        if self.random {
+            rows.add("point", &format!("random, from seed {}", flags.seed));
+        }
+        let shown = |t: &Option<Times>, faster: Option<Times>| {
+            let Some(t) = t else { return vec!["-".into(); 3] };
+            let times = faster.map(|f| format!("{:.1} x compiled", t.least.as_secs_f64() / f.least.as_secs_f64()));
+            vec![
+                time(t.least),
+                time(t.median),
+                format!("{} times", output::count(t.measured)),
+                times.unwrap_or_default(),
+            ]
+        };
+        let mut table = vec![["", "least", "median", "measured"].map(String::from).to_vec()];
+        for (k, t) in self.times.iter().enumerate() {
+            let name = ["value", "value and gradient"][k % 2];
+            let name = format!("{name}{}", if k < 2 { "" } else { ", interpreted" });
+            table.push([vec![name], shown(t, if k < 2 { None } else { self.times[k - 2] })].concat());
+        }
+        for line in output::columns(&table, &[1, 2, 3]).lines() {
+            rows.add("", line);
+        }
+        let ratio = |x: Option<Rational>| x.map_or("-".into(), |x| output::ratio(&x));
+        let bound = self.costs.theorem.omega.as_ref().map_or("none".into(), output::ratio);
+        rows.add("ratio", &self.measured().map_or("-".into(), |r| format!("{r:.2}  gradient / value, measured")));
+        rows.add("", &format!("{}  counted", ratio(self.costs.ratio(&self.costs.counted))));
+        rows.add(
+            "",
+            &format!("{}  in the model of Theorem 2, bound {bound}", ratio(self.costs.ratio(&self.costs.model()))),
+        );
+        let [v, g] = self.compiled.map(time);
+        rows.add("compiled in", &format!("{v}, gradient {g}"));
+        let [v, g] = self.bytes.map(memory);
+        rows.add("memory", &format!("{v}, gradient {g}, beside inputs and outputs"));
+        let agreement = match self.off {
+            0.0 => "the same as the interpreter's".into(),
+            off => format!("differs from the interpreter's by {off:.1e} of the largest number in it"),
+        };
+        rows.add("answer", &agreement);
+        if flags.explain {
+            for (name, explain) in PAIR.iter().zip(&self.explain) {
+                rows.block(name, &explain.to_string());
+            }
+        }
+        if self.stopped {
+            rows.add("stopped", "by Ctrl-C: times are of what had been measured");
+        }
+        rows.text()
+    }
+
+    fn json(&self, flags: &Bench) -> Value {
+        let us = |d: Duration| Value::from(d.as_secs_f64() * 1e6);
+        let times = |t: &Option<Times>| {
+            t.map_or(Value::Null, |t| {
+                object([("least_us", us(t.least)), ("median_us", us(t.median)), ("measured", t.measured.into())])
+            })
+        };
+        let pair = |two: [Value; 2]| object(PAIR.into_iter().zip(two));
+        let rational = |x: Option<Rational>| x.as_ref().map_or(Value::Null, output::number);
+        let c = &self.costs;
+        let mut members = vec![
+            ("program", self.name.clone().into()),
+            ("inputs", self.dimension.into()),
+            ("equations", self.equations.into()),
+            ("numbers", self.numbers.into()),
+            ("seed", if self.random { flags.seed.into() } else { Value::Null }),
+            ("value", times(&self.times[0])),
+            ("gradient", times(&self.times[1])),
+            ("interpreted", pair([times(&self.times[2]), times(&self.times[3])])),
+            ("ratio", self.measured().into()),
+            ("counted", rational(c.ratio(&c.counted))),
+            ("model", rational(c.ratio(&c.model()))),
+            ("omega", rational(c.theorem.omega.clone())),
+            ("compile_us", pair(self.compiled.map(us))),
+            ("memory_bytes", pair(self.bytes.map(Value::from))),
+            ("off", self.off.into()),
+            ("stopped", self.stopped.into()),
+        ];
+        if flags.explain {
+            let lines = |e: &Explain| e.lines().iter().map(|l| Value::from(l.as_str())).collect();
+            members.push(("explain", pair(self.explain.each_ref().map(lines))));
+        }
+        object(members)
+    }
+}
+
+/// A time in the unit that suits it.
+fn time(t: Duration) -> String {
+    let ns = t.as_secs_f64() * 1e9;
+    let (x, unit) = match ns {
+        ..1e3 => (ns, "ns"),
+        ..1e6 => (ns / 1e3, "µs"),
+        ..1e9 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    // three digits
+    let decimals = if x < 10.0 {
+        2
+    } else if x < 100.0 {
+        1
+    } else {
+        0
+    };
+    format!("{x:.decimals$} {unit}")
+}
+
+/// Bytes in the unit that suits them.
+fn memory(bytes: usize) -> String {
+    let b = bytes as f64;
+    match b {
+        ..1024.0 => format!("{bytes} bytes"),
+        ..1048576.0 => format!("{:.1} KiB", b / 1024.0),
+        _ => format!("{:.1} MiB", b / 1048576.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_memory_have_units() {
+        let shown = [3, 4_560, 12_300_000, 2_500_000_000].map(|ns| time(Duration::from_nanos(ns)));
+        assert_eq!(shown, ["3.00 ns", "4.56 µs", "12.3 ms", "2.50 s"]);
+        assert_eq!([8, 2048, 3 << 20].map(memory), ["8 bytes", "2.0 KiB", "3.0 MiB"]);
+    }
+
+    #[test]
+    fn differences_are_relative_to_the_list() {
+        assert_eq!(difference(&[0.0, 4.0], &[0.0, 4.0]), 0.0);
+        assert_eq!(difference(&[0.0, 4.0], &[1.0, 4.0]), 0.25);
+    }
+}

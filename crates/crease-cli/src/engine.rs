@@ -1,0 +1,226 @@
+//! Compiled runs in f64, where they are faster than the interpreter and say the same.
+//!
+//! A program and points, or directions, enter; what leaves agrees bit for bit with the interpreter, or is nothing. Then the
+//! interpreter is to be asked: the compiler refused, or a result is not finite and the interpreter can say where, or compiling
+//! would have taken longer than interpreting. One thing goes unnoticed here: an overflow in a sum or product that nobody needs.
+
+use crease_core::cost::{Prices, cost};
+use crease_core::{Atom, Op, Program, Shape, Tensor};
+use crease_engine::{Agreement, Compiled, Form, Options, compile, directional};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The outputs of a program at each of the points.
+pub fn run(p: &Program, points: &[Vec<Tensor<f64>>]) -> Option<Vec<Vec<Tensor<f64>>>> {
+    let form = worthwhile(p, points.len())?;
+    if !every_fault_shows(p) {
+        return None;
+    }
+    let code = compile::<f64>(p, &bits().form(form)).ok()?;
+    let inputs: Vec<Vec<f64>> =
+        (0..p.inputs().len()).map(|i| points.iter().flat_map(|x| x[i].data()).copied().collect()).collect();
+    let outputs = run_batch(&code, points.len(), &inputs)?;
+    let at = |k: usize| {
+        let part = |(o, s): (&Vec<f64>, &Shape)| Tensor::new(s.clone(), o[k * s.len()..][..s.len()].to_vec());
+        outputs.iter().zip(code.outputs()).map(part).collect()
+    };
+    (0..points.len()).map(at).collect()
+}
+
+/// So many numbers are carried along with the values at once.
+const CARRIED: usize = 1 << 24;
+
+/// The directional derivatives of all outputs, right at kinks, along each of the directions: for each the elements of all outputs,
+/// one output after the other. Ties are those that the interpreter sees in f64.
+pub fn directional_derivatives(p: &Program, point: &[Tensor<f64>], directions: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+    let mut starts = vec![0];
+    starts.extend(p.inputs().iter().scan(0, |end, i| {
+        *end += i.shape.len();
+        Some(*end)
+    }));
+    // inputs that no direction moves need no tangents
+    let moves = |&i: &usize| directions.iter().any(|d| d[starts[i]..starts[i + 1]].iter().any(|&x| x != 0.0));
+    let wrt: Vec<usize> = (0..p.inputs().len()).filter(moves).collect();
+    let longest = p.equations().map(|e| e.results().map(|v| p.shape(v).len()).sum()).max().unwrap_or(0);
+    let together = (CARRIED / longest.max(p.dimension()).max(1)).clamp(1, directions.len().max(1));
+    let code = directional::<f64>(p, &wrt, together, &bits()).ok()?;
+    let values = p.outputs().len();
+    let mut derivatives = Vec::with_capacity(directions.len());
+    for some in directions.chunks(together) {
+        let mut inputs: Vec<Vec<f64>> = point.iter().map(|t| t.data().to_vec()).collect();
+        for &i in &wrt {
+            let mut tangent: Vec<f64> = some.iter().flat_map(|d| &d[starts[i]..starts[i + 1]]).copied().collect();
+            tangent.resize(together * (starts[i + 1] - starts[i]), 0.0);
+            inputs.push(tangent);
+        }
+        let outputs = run_batch(&code, 1, &inputs)?;
+        let along = |k: usize| {
+            let part = |o: &Vec<f64>| o[k * o.len() / together..(k + 1) * o.len() / together].to_vec();
+            outputs[values..].iter().flat_map(part).collect()
+        };
+        derivatives.extend((0..some.len()).map(along));
+    }
+    Some(derivatives)
+}
+
+fn bits() -> Options {
+    Options::default().agreement(Agreement::Bits)
+}
+
+/// All outputs at all points, if they are finite throughout.
+fn run_batch(code: &Compiled<f64>, points: usize, inputs: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+    let mut outputs: Vec<Vec<f64>> = code.outputs().iter().map(|s| vec![0.0; s.len() * points]).collect();
+    let slices: Vec<&[f64]> = inputs.iter().map(|x| &x[..]).collect();
+    let mut room: Vec<&mut [f64]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
+    // arithmetic is checked: an error says that something was not finite
+    code.run_batch(&mut code.workspace(), points, &slices, &mut room).ok()?;
+    Some(outputs)
+}
+
+/// What the interpreter takes for an equation and for each unit of its cost, in nanoseconds.
+const INTERPRET: (f64, f64) = (100.0, 2.0);
+/// What the compiler takes for an equation in scalar code. `crease bench` tells such numbers; only their ratios matter.
+const COMPILE_SCALAR: f64 = 800.0;
+/// What it takes for an equation on tensors.
+const COMPILE_TENSOR: f64 = 20_000.0;
+
+/// Programs that cost more for each equation stay in tensors.
+const TENSORS: f64 = 16.0;
+
+/// The form in which a program is compiled for so many runs, if that is faster than as many runs of the interpreter.
+///
+/// One run of a scalar program does not pay: to compile an equation takes as long as to interpret it several times. Equations
+/// on large tensors are few, and pay at once.
+fn worthwhile(p: &Program, runs: usize) -> Option<Form> {
+    let (equations, cost) = (expanded(p), cost(p).at(&Prices::unit()).to_f64());
+    let interpret = equations * INTERPRET.0 + cost * INTERPRET.1;
+    let (form, compile) = match cost > equations * TENSORS {
+        true => (Form::Tensors, equations * COMPILE_TENSOR),
+        false => (Form::Scalars, equations.max(cost) * COMPILE_SCALAR),
+    };
+    (interpret * runs as f64 > compile).then_some(form)
+}
+
+/// The number of equations once all calls are expanded.
+fn expanded(p: &Program) -> f64 {
+    let mut sizes: HashMap<*const Program, f64> = HashMap::new();
+    let size = |q: &Program, sizes: &HashMap<*const Program, f64>| {
+        let callees = q.equations().flat_map(|e| e.op.callees());
+        let inner = callees.map(|&c| sizes.get(&Arc::as_ptr(&q.callee(c).program)).copied().unwrap_or(0.0));
+        q.len() as f64 + inner.sum::<f64>()
+    };
+    for q in p.library() {
+        let n = size(&q, &sizes);
+        sizes.insert(Arc::as_ptr(&q), n);
+    }
+    size(p, &sizes)
+}
+
+/// Whether every equation that may fail has a part in the outputs. The engine leaves out what has none, and would not notice
+/// where such an equation fails.
+fn every_fault_shows(p: &Program) -> bool {
+    p.library().iter().map(|q| &**q).chain([p]).all(|q| {
+        let mut needed = vec![false; q.values()];
+        let note = |needed: &mut Vec<bool>, atoms: &[Atom]| {
+            atoms.iter().filter_map(|a| a.value()).for_each(|v| needed[v.index()] = true);
+        };
+        note(&mut needed, q.outputs());
+        (0..q.len()).rev().all(|i| {
+            let e = q.equation(i);
+            let mut results = e.results().map(|v| needed[v.index()]);
+            // of a call, all results, since each has equations of its own
+            let takes_part = if e.op.callees().is_empty() { results.any(|n| n) } else { results.all(|n| n) };
+            if takes_part {
+                note(&mut needed, e.args);
+            }
+            takes_part || only_overflows(e.op)
+        })
+    })
+}
+
+/// Whether an operation has a value wherever its arguments have one, unless that is too large for a float.
+fn only_overflows(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Neg
+            | Op::Kink(_)
+            | Op::Joint(..)
+            | Op::Compare(_)
+            | Op::Logic(_)
+            | Op::Constant(_)
+            | Op::View { .. }
+            | Op::Assemble { .. }
+            | Op::MatMul { .. }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crease_core::Builder;
+
+    fn tensors(n: usize) -> Program {
+        let mut b = Builder::new("norms");
+        let x = b.input("x", Shape::vector(n).unwrap()).unwrap();
+        let y = b.norm1(x).unwrap();
+        b.finish(&[y]).unwrap()
+    }
+
+    fn scalars(n: usize) -> Program {
+        let mut b = Builder::new("chain");
+        let x = b.input("x", Shape::scalar()).unwrap();
+        let y = (0..n).fold(x, |y, _| b.push1(Op::Mul, &[y, x]).unwrap());
+        b.finish(&[y]).unwrap()
+    }
+
+    #[test]
+    fn one_run_pays_for_tensors_only() {
+        assert_eq!(worthwhile(&tensors(100_000), 1), Some(Form::Tensors));
+        assert_eq!(worthwhile(&scalars(100_000), 1), None);
+        assert_eq!(worthwhile(&scalars(100_000), 100), Some(Form::Scalars));
+        assert_eq!(worthwhile(&tensors(3), 1), None);
+    }
+
+    #[test]
+    fn an_equation_that_may_fail_unseen_is_for_the_interpreter() {
+        let mut b = Builder::new("f");
+        let x = b.input("x", Shape::scalar()).unwrap();
+        let hidden = b.push1(Op::Log, &[x]).unwrap();
+        let y = b.push1(Op::Mul, &[x, x]).unwrap();
+        let both = b.finish(&[y, hidden]).unwrap();
+        assert!(every_fault_shows(&both));
+        assert!(!every_fault_shows(&both.with_outputs(&[0]).unwrap()));
+    }
+
+    #[test]
+    fn what_is_not_finite_is_left_to_the_interpreter() {
+        let mut b = Builder::new("f");
+        let x = b.input("x", Shape::vector(10_000).unwrap()).unwrap();
+        let y = b.push1(Op::Log, &[x]).unwrap();
+        let y = b.sum_all(y).unwrap();
+        let p = b.finish(&[y]).unwrap();
+        let at = |last: f64| {
+            let mut data = vec![1.0; 10_000];
+            data[9_999] = last;
+            vec![vec![Tensor::vector(data).unwrap()]]
+        };
+        assert_eq!(run(&p, &at(1.0)).unwrap()[0][0].data(), [0.0]);
+        assert!(run(&p, &at(-1.0)).is_none());
+    }
+
+    #[test]
+    fn directions_are_taken_in_portions() {
+        let p = tensors(CARRIED / 2);
+        let point = [Tensor::vector(vec![0.0; CARRIED / 2]).unwrap()];
+        let direction = |k: usize| {
+            let mut d = vec![0.0; CARRIED / 2];
+            d[k] = -(k as f64);
+            d
+        };
+        let found = directional_derivatives(&p, &point, &[1, 2, 3].map(direction)).unwrap();
+        assert_eq!(found, [[1.0], [2.0], [3.0]]);
+    }
+}

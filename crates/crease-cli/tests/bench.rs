@@ -1,0 +1,172 @@
+//! `crease bench`, and the runs that are compiled because that is faster: the answers are those of the interpreter.
+
+mod tool;
+
+use crease_core::{Tensor, differentiate::backprop, run};
+use serde_json::{Value, json};
+use tool::{crease, fault, file, json as run_json, ok, usage};
+
+const IDENTITY: &str = "relu(x) - relu(-x)";
+
+#[test]
+fn times_stand_beside_counted_costs() {
+    let bench = run_json(&["bench", "-e", IDENTITY, "--seconds", "0.05", "--json"]);
+    for times in
+        [&bench["value"], &bench["gradient"], &bench["interpreted"]["value"], &bench["interpreted"]["gradient"]]
+    {
+        let (least, median) = (times["least_us"].as_f64().unwrap(), times["median_us"].as_f64().unwrap());
+        assert!(0.0 < least && least <= median && times["measured"].as_u64().unwrap() > 0, "{bench}");
+    }
+    let measured = bench["gradient"]["least_us"].as_f64().unwrap() / bench["value"]["least_us"].as_f64().unwrap();
+    assert!((bench["ratio"].as_f64().unwrap() - measured).abs() < 1e-9 * measured);
+    // the same as `crease cost` tells: 4, 5 counted, 14 by the model
+    assert_eq!([&bench["counted"], &bench["model"], &bench["omega"]], [&json!(1.25), &json!(3.5), &json!(5)]);
+    assert!(
+        bench["compile_us"]["gradient"].as_f64().unwrap() > 0.0 && bench["memory_bytes"]["value"].as_u64().unwrap() > 0
+    );
+    assert_eq!((&bench["seed"], &bench["numbers"], &bench["stopped"]), (&json!(0), &json!("f64"), &json!(false)));
+    assert_eq!(bench.get("explain"), None);
+}
+
+#[test]
+fn text_says_the_same() {
+    let text = ok(&["bench", "-e", IDENTITY, "--at", "x=0", "--seconds", "0.02", "--explain", "--f32"]);
+    for part in
+        ["1 scalar input", "f32", "value and gradient, interpreted", "1.25  counted", "bound 5", "scalar program"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("random"), "{text}");
+}
+
+#[test]
+fn fewer_inputs_cost_less() {
+    let counted = |more: &[&str]| {
+        let args = [&["bench", "-e", "exp(x) * sin(y)", "--seconds", "0.01", "--json"], more].concat();
+        run_json(&args)["counted"].as_f64().unwrap()
+    };
+    assert!(counted(&["--wrt", "x"]) < counted(&[]));
+    assert_eq!(counted(&["--wrt", "y,x"]), counted(&["--wrt", "x,y"]));
+    let message = fault(&["bench", "-e", "x * y", "--wrt", "z"]);
+    assert_eq!(message, "--wrt: `z` is not an input of `f`; its inputs are `x`, `y`\n");
+}
+
+#[test]
+fn where_there_is_nothing_to_time() {
+    let random = fault(&["bench", "-e", "log(-exp(x))"]);
+    assert!(random.contains("log") && random.contains("random point") && random.contains("--at"), "{random}");
+    let given = fault(&["bench", "-e", "log(x)", "--at", "x=-1"]);
+    assert!(!given.contains("random"), "{given}");
+    assert!(fault(&["bench", "-e", "x, y"]).contains("--output 0"));
+    assert!(fault(&["bench", "-e", "x", "--seconds=-1"]).contains("not negative"));
+    assert!(usage(&["bench", "-e", "x", "--at", "x=1", "--seed", "3"]).contains("--seed"));
+}
+
+#[test]
+#[cfg(unix)]
+fn what_was_measured_is_kept_when_interrupted() {
+    use std::process::Stdio;
+    let mut child = crease(&["bench", "-e", IDENTITY, "--seconds", "600", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool starts");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(child.try_wait().unwrap().is_none(), "it measures as long as it is told to");
+    let told =
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
+    assert!(told.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let bench: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(bench["stopped"], json!(true));
+    assert!(bench["value"]["measured"].as_u64().unwrap() > 0, "{bench}");
+}
+
+/// A program on tensors, large enough to be compiled, with a kink or two.
+const LARGE: &str = "program f(W[300, 200], x[200]) = sum(relu(W @ x)) + norm1(x) + exp(x[0])";
+
+fn large_point() -> (Vec<f64>, Vec<f64>) {
+    let mut random = crease_core::random::SplitMix64::new(5);
+    let mut draw = |n: usize| (0..n).map(|_| random.below(1 << 20) as f64 / 1e6 - 0.5).collect::<Vec<f64>>();
+    let (w, mut x) = (draw(300 * 200), draw(200));
+    x[7] = 0.0;
+    (w, x)
+}
+
+fn large_json(w: &[f64], x: &[f64]) -> Value {
+    json!({"W": w.chunks(200).collect::<Vec<_>>(), "x": x})
+}
+
+#[test]
+fn compiled_answers_are_those_of_the_interpreter_bit_for_bit() {
+    let (w, x) = large_point();
+    let program = file("compiled", "f.crease", LARGE);
+    let at = file("compiled", "at.json", large_json(&w, &x).to_string());
+    let p = crease_formats::parse(LARGE).unwrap().main().clone();
+    let inputs = [
+        Tensor::new(p.inputs()[0].shape.clone(), w.clone()).unwrap(),
+        Tensor::new(p.inputs()[1].shape.clone(), x.clone()).unwrap(),
+    ];
+    let expected = run(&backprop(&p, &Default::default()).unwrap(), &inputs).unwrap();
+    // as text, which tells every bit; reading it again would round
+    let value = format!("{{\"value\":{},", json!(expected[0].data()[0]));
+    assert!(ok(&["eval", &program, "--at", &at, "--float", "--json"]).starts_with(&value));
+    let grad = ok(&["grad", &program, "--at", &at, "--float", "--json"]);
+    let rows = json!(expected[1].data().chunks(200).collect::<Vec<_>>());
+    let gradient = format!("\"gradient\":{{\"W\":{rows},\"x\":{}}}", json!(expected[2].data()));
+    assert!(grad.starts_with(&value) && grad.contains(&gradient) && grad.contains("\"kinks\":1,"));
+}
+
+#[test]
+fn a_fault_of_a_compiled_run_is_told_as_ever() {
+    let text = "program f(v[100000]) {\n  let w = v - 1\n  return sum(1 / w)\n}";
+    let program = file("division", "f.crease", text);
+    let mut v = vec![2.0; 100_000];
+    let at = |v: &[f64]| file("division", "at.json", json!({ "v": v }).to_string());
+    assert_eq!(ok(&["eval", &program, "--at", &at(&v), "--float"]), "100000\n");
+    v[99_999] = 1.0;
+    let message = fault(&["eval", &program, "--at", &at(&v), "--float"]);
+    assert!(message.contains("f.crease:3:14") && message.contains("1 / w"), "{message}");
+    // nobody needs it, and it fails all the same
+    let text = text.replace("let w = v - 1", "let w = v - 1\n  let hidden = log(v)").replace("1 / w", "w");
+    let program = file("division", "hidden.crease", text);
+    v[99_999] = -1.0;
+    let message = fault(&["eval", &program, "--at", &at(&v), "--float"]);
+    assert!(message.contains("hidden.crease:3") && message.contains("log"), "{message}");
+}
+
+#[test]
+fn directions_in_floats_are_right_at_kinks() {
+    let args = ["directional", "-e", "relu(x) - relu(-x), max(x, y) + abs(y)", "--at", "x=0,y=0"];
+    let along = ["--along", "x=1", "--along", "x=-1,y=-2", "--json"];
+    let exact = run_json(&[&args[..], &along].concat());
+    let float = run_json(&[&args[..], &along, &["--float"]].concat());
+    assert_eq!(float["derivatives"], json!([[1.0, 1.0], [-1.0, 1.0]]));
+    assert_eq!((&float["kinks"], &float["arithmetic"]), (&exact["kinks"], &json!("f64")));
+    assert_eq!(exact["derivatives"], json!([[1, 1], [-1, 1]]));
+    // what the engine has no derivative of goes to the local model
+    let median = ["directional", "-e", "median(v)", "--at", "v=[0,0,0]", "--along", "v=[1,2,3]", "--float", "--json"];
+    assert_eq!((&run_json(&median)["derivatives"], &run_json(&median)["arithmetic"]), (&json!([2]), &json!("exact")));
+    let root = fault(&["directional", "-e", "sqrt(x)", "--at", "x=0", "--along", "x=1", "--float"]);
+    assert!(root.contains("infinite slope"), "{root}");
+}
+
+#[test]
+fn large_directions_agree_with_the_local_model() {
+    let (w, x) = large_point();
+    let text = LARGE.replace("300, 200", "30, 20").replace("200", "20");
+    let program = file("along", "f.crease", text);
+    let at = json!({"W": w[..600].chunks(20).collect::<Vec<_>>(), "x": x[..20].to_vec()});
+    let at = file("along", "at.json", at.to_string());
+    let directions = json!([{"x": w[..20]}, {"W": w[..600].chunks(20).rev().collect::<Vec<_>>(), "x": x[..20]}, {}]);
+    let directions = file("along", "directions.json", directions.to_string());
+    let args = ["directional", &*program, "--at", &*at, "--directions", &*directions, "--json"];
+    let numbers =
+        |v: Value| v["derivatives"].as_array().unwrap().iter().map(|d| d.as_f64().unwrap()).collect::<Vec<_>>();
+    let (exact, float) = (numbers(run_json(&args)), numbers(run_json(&[&args[..], &["--float"]].concat())));
+    assert_eq!((exact.len(), float[2]), (3, 0.0));
+    for (e, f) in exact.iter().zip(&float) {
+        assert!((e - f).abs() <= 1e-12 * e.abs(), "{exact:?} {float:?}");
+    }
+}
