@@ -43,18 +43,25 @@ def marker(shape, x, y, colour, hollow=False, r=5):
 
 
 class Log:
-    """A logarithmic scale from whole power of ten to whole power of ten."""
+    """A logarithmic scale with a little room at its ends, and at least two powers of ten in it."""
 
     def __init__(self, values, start, end):
-        self.low = math.floor(math.log10(min(values)))
-        self.high = max(math.ceil(math.log10(max(values))), self.low + 1)
+        low, high = math.log10(min(values)), math.log10(max(values))
+        room = 0.04 * (high - low)
+        self.low, self.high = low - room, high + room
+        if len(self.powers()) < 2:
+            self.low = min(self.low, math.floor(low))
+            self.high = max(self.high, math.floor(low) + 1)
         self.start, self.end = start, end
+
+    def powers(self):
+        return range(math.ceil(self.low), math.floor(self.high) + 1)
 
     def __call__(self, v):
         return self.start + (math.log10(v) - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self):
-        return [10.0**k for k in range(self.low, self.high + 1)]
+        return [10.0**k for k in self.powers()]
 
 
 def words(x, y, text, anchor="middle", turn="", size=12):
@@ -62,9 +69,10 @@ def words(x, y, text, anchor="middle", turn="", size=12):
 
 
 def tick(v):
-    if v >= 1:
-        return f"{v:,.0f}"
-    return f"{v:g}"
+    """A power of ten: short, so that neighbours do not touch."""
+    if v < 10_000:
+        return f"{v:,.0f}" if v >= 1 else f"{v:g}"
+    return "10" + str(round(math.log10(v))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def turned(x, y, angle):
@@ -79,6 +87,10 @@ def across(scale, left, right, label):
         parts += [f'<path d="M{left} {y:.1f}H{right}" stroke="#dddddd"/>', words(left - 6, y + 4, tick(v), "end")]
     middle = (scale.start + scale.end) / 2
     return parts + [words(left - 72, middle, label, turn=turned(left - 72, middle, -90))]
+
+
+def frame(left, right, top, bottom):
+    return f'<rect x="{left}" y="{top}" width="{right - left}" height="{bottom - top}" fill="none" stroke="#bbbbbb"/>'
 
 
 def page(width, height, parts):
@@ -107,8 +119,12 @@ def comparison(lines):
     ratios = Log([r for r in map(table.ratio, here) if r] or [1.0], bottom, middle + 20)
     parts = [words((left + right) / 2, 26, "Value and gradient, one thread (rows D: all directional derivatives)", size=15)]
     parts += across(times, left, right, "time, microseconds") + across(ratios, left, right, "gradient / value")
+    parts += [frame(left, right, top, middle - 20), frame(left, right, middle + 20, bottom)]
     for k, name in enumerate(names):
         x = left + column * (k + 0.5)
+        if k:
+            at = left + column * k
+            parts.append(f'<path d="M{at} {top}V{middle - 20}M{at} {middle + 20}V{bottom}" stroke="#eeeeee"/>')
         for system in sorted({l["system"] for l in here}):
             mine = [l for l in here if l["system"] == system and l["row"] == name]
             # the best way of each system; a wrong one only if there is no right one
@@ -127,29 +143,58 @@ def comparison(lines):
     return page(right + 220, bottom + 130, parts)
 
 
-def sizes(lines):
-    """Time against size for crease; a straight line of slope 1 is what a linear count of operations promises."""
-    here = [l for l in lines if "sweep" in l]
-    names = list(dict.fromkeys(l["sweep"] for l in here))
-    if not here:
-        return None
-    left, right, top, bottom = 110, 650, 50, 500
-    xs = Log([l["size"] for l in here], left, right)
-    ys = Log([t for l in here for t in (l["value_us"][0], l["gradient_us"][0])], bottom, top)
-    parts = [words((left + right) / 2, 26, "crease: time against size", size=15)] + across(ys, left, right, "time, microseconds")
+# The lines of a panel; black and the colours of the peers that are easiest to tell apart.
+LINES = ["#000000", "#d55e00", "#0072b2", "#009e73"]
+PANEL_WIDTH, PANEL_HEIGHT, ACROSS = 400, 330, 3
+
+
+def panels(lines):
+    """Measurements against size, as {(letter, unit): {name: points}}: "C l1, entries" is the line l1 in the panel C, entries."""
+    result = {}
+    for l in lines:
+        if "sweep" not in l:
+            continue
+        name, _, unit = l["sweep"].partition(", ")
+        first, _, rest = name.partition(" ")
+        # a name such as "E cnn f32, batch" has a letter first; others are a panel of their own
+        letter, label = (first, rest) if first.rstrip("'").isupper() else ("", name)
+        points = result.setdefault((letter, unit or "equations"), {}).setdefault(label, [])
+        points.append((l["size"], l["value_us"][0], l["gradient_us"][0]))
+    return result
+
+
+def panel(letter, unit, curves, x, y):
+    """One plot with its corner at x, y."""
+    left, right, top, bottom = x + 75, x + PANEL_WIDTH - 15, y + 30, y + PANEL_HEIGHT - 60
+    every = [p for points in curves.values() for p in points]
+    xs, ys = Log([p[0] for p in every], left, right), Log([t for p in every for t in p[1:]], bottom, top)
+    title = f"{letter} {next(iter(curves))}" if len(curves) == 1 else letter
+    parts = ['<g class="panel">', words((left + right) / 2, y + 18, title.strip(), size=14), frame(left, right, top, bottom)]
+    for v in ys.ticks():
+        parts += [f'<path d="M{left} {ys(v):.1f}H{right}" stroke="#dddddd"/>', words(left - 6, ys(v) + 4, tick(v), "end", size=11)]
     for v in xs.ticks():
-        parts += [f'<path d="M{xs(v):.1f} {top}V{bottom}" stroke="#dddddd"/>', words(xs(v), bottom + 18, tick(v))]
-    parts.append(words((left + right) / 2, bottom + 42, "size (as the row's name says: entries, clauses, batch, equations, p)"))
-    colours = [c for c, _ in STYLES.values()]
-    for k, name in enumerate(names):
-        colour = colours[k % len(colours)]
-        points = sorted((l["size"], l["value_us"][0], l["gradient_us"][0]) for l in here if l["sweep"] == name)
+        parts += [f'<path d="M{xs(v):.1f} {top}V{bottom}" stroke="#dddddd"/>', words(xs(v), bottom + 16, tick(v), size=11)]
+    parts.append(words((left + right) / 2, bottom + 34, unit))
+    for k, (name, points) in enumerate(curves.items()):
+        colour = LINES[k % len(LINES)]
         for which, dash in ((1, ' stroke-dasharray="4 4"'), (2, "")):
-            line = " ".join(f"{xs(p[0]):.1f},{ys(p[which]):.1f}" for p in points)
+            line = " ".join(f"{xs(p[0]):.1f},{ys(p[which]):.1f}" for p in sorted(points))
             parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5"{dash}/>')
             parts += [marker("circle", xs(p[0]), ys(p[which]), colour, hollow=which == 1, r=3) for p in points]
-        parts += [marker("circle", right + 30, top + 10 + 20 * k, colour), words(right + 45, top + 14 + 20 * k, name, "start")]
-    end = top + 20 + 20 * len(names)
-    for k, text in enumerate(["solid: value and gradient", "dashed: value"]):
-        parts.append(words(right + 30, end + 10 + 20 * k, text, "start"))
-    return page(right + 250, bottom + 70, parts)
+        if len(curves) > 1:
+            parts += [marker("circle", left + 14, top + 14 + 18 * k, colour, r=4), words(left + 24, top + 18 + 18 * k, name, "start")]
+    return parts + ["</g>"]
+
+
+def sizes(lines):
+    """Time against size for crease, a panel for each row; slope 1 is what a count of operations promises."""
+    found = panels(lines)
+    if not found:
+        return None
+    columns = min(ACROSS, len(found))
+    width, height = columns * PANEL_WIDTH + 40, 60 + PANEL_HEIGHT * -(-len(found) // columns)
+    parts = [words(width / 2, 24, "crease: time in microseconds against size", size=15)]
+    parts.append(words(width / 2, 44, "solid: value and gradient (D: all p directional derivatives); dashed, hollow: value"))
+    for k, ((letter, unit), curves) in enumerate(found.items()):
+        parts += panel(letter, unit, curves, 20 + k % columns * PANEL_WIDTH, 60 + k // columns * PANEL_HEIGHT)
+    return page(width, height, parts)

@@ -1,5 +1,6 @@
 """What the comparison itself must get right. `python3 -m unittest bench/side_by_side/tests.py` from the root."""
 
+import json
 import os
 import sys
 import unittest
@@ -47,18 +48,23 @@ class Tests(unittest.TestCase):
         self.assertIn("| 3.00 |", list(table.summary(lines))[2])
         self.assertTrue(plot.comparison(lines).endswith("</svg>\n"))
 
-    def test_the_table_for_people_is_read(self):
-        text = "\n".join([
-            f"{'row':<28} {'value':>9} {'gradient':>9}",
-            f"{'A sat (arrays)':<28} {2.9:>9.1f} {3.7:>9.1f} {1.28:>6.2f} {'2.00':>8} {2.2:>9.1f} {5.0:>8.1f}  {'ok':<6} peers",
-            f"{'D theorem 3, p = 256':<28} {20.2:>9.1f} {2061.0:>9.1f} {1.1:>6.2f} {'/ three':>8} {1881.0:>9.1f} {5.0:>8.1f}  {'ok':<6} x",
-            f"{'':<28} {2.0:>9.1f}  value by hand",
-        ])
-        lines = crease.parse(text)
-        self.assertEqual([l["system"] for l in lines], ["crease", "Rust, by hand"] * 2 + ["crease"])
-        self.assertEqual([l["row"] for l in lines[:4]], ["A sat"] * 2 + ["D theorem 3, p = 256"] * 2)
-        self.assertEqual([l["gradient_us"][0] for l in lines[:4]], [3.7, 2.2, 2061.0, 1881.0])
-        self.assertEqual(lines[4]["size"], 256)
+    def test_lines_are_told_from_what_cargo_says(self):
+        text = "warning: something\n" + json.dumps(line("crease")) + "\n\n" + json.dumps({"sweep": "C", "size": 1}) + "\n"
+        self.assertEqual([l.get("row") for l in crease.parse(text)], ["A sat", None])
+
+    def test_scales_hold_all_values_and_two_powers_of_ten(self):
+        for values in ([3.0], [2.0, 7.0], [0.4, 30.0], [1.0, 1e6]):
+            scale = plot.Log(values, 0.0, 100.0)
+            self.assertTrue(all(0.0 <= scale(v) <= 100.0 for v in [*values, *scale.ticks()]))
+            self.assertGreaterEqual(len(scale.ticks()), 2)
+        self.assertEqual([plot.tick(v) for v in (0.1, 1000.0, 1e12)], ["0.1", "1,000", "10¹²"])
+
+    def test_sizes_have_a_panel_for_each_letter(self):
+        sweep = lambda name, size: {"sweep": name, "system": "crease", "size": size, "value_us": [size, size], "gradient_us": [2 * size] * 2}
+        picture = plot.sizes([sweep(name, size) for name in ("A sat, clauses", "C l1, entries", "C linf, entries") for size in (1, 100)])
+        self.assertEqual(picture.count('class="panel"'), 2)
+        for label in ("clauses", "entries", "l1", "linf"):
+            self.assertIn(f">{label}<", picture)
 
     def test_rows_are_chosen_by_letter_or_name(self):
         self.assertEqual(rows.wanted(["A'"]), ["A' sat"])
