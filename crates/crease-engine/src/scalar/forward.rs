@@ -40,7 +40,8 @@ impl<T: Float, const L: usize> Kernel for Forward<'_, T, L> {
                         m.registers[(first + i) * L..][..L].copy_from_slice(&out);
                     }
                 }
-                What::Lane(op @ (LaneOp::Max | LaneOp::Min), arity, false, _) if arity <= g.count => {
+                // many lanes at once, or many points
+                What::Lane(op @ (LaneOp::Max | LaneOp::Min), arity, false, _) if arity <= g.count || L > 1 => {
                     let (done, out) = split::<T, L>(&mut m.registers, g);
                     let table = &code.table[g.args as usize..][..(arity * g.count) as usize];
                     if op == LaneOp::Max {
@@ -67,7 +68,7 @@ fn split<'m, T, const L: usize>(registers: &'m mut [T], g: &Group<T>) -> (&'m [T
 
 /// The lanes of a register.
 #[inline(always)]
-fn lanes_of<T: Float, const L: usize>(registers: &[T], r: u32) -> [T; L] {
+pub(super) fn lanes_of<T: Float, const L: usize>(registers: &[T], r: u32) -> [T; L] {
     let at = r as usize * L;
     debug_assert!(at + L <= registers.len());
     // SAFETY: tables hold numbers of registers that come before their group, and memory has `L` numbers for each

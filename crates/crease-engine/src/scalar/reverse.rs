@@ -4,6 +4,7 @@
 //! that of the derived program by the order of its sums, and in that a zero adjoint stays zero even where it meets an
 //! infinite derivative. A group finds the adjoints of its results, passes them on to its arguments, and clears its own.
 
+use super::forward::lanes_of;
 use super::{Code, Group, Memory, What, lanes};
 use crate::float::{Float, relu, slope};
 use crate::isa::{Isa, Kernel, dispatch};
@@ -27,24 +28,18 @@ impl<T: Float, const L: usize> Kernel for Reverse<'_, T, L> {
     fn run<I: Isa>(self) {
         let (code, m) = (self.code, self.memory);
         for g in code.groups.iter().rev() {
+            ahead::<T, L>(m, g);
             match g.what {
                 What::Unit(unit) => {
-                    let table = &code.table[g.args as usize..];
-                    let count = g.count as usize;
-                    let arity = unit.arity();
-                    backward::<T, L>(m, g, unit, |i| {
-                        let arg = |k: usize| if k < arity { table[k * count + i] } else { 0 };
-                        [arg(0), arg(1), arg(2)]
-                    });
+                    let table = &code.table[g.args as usize..][..unit.arity() * g.count as usize];
+                    backward::<T, L>(m, g, unit, Args::Table(table));
                 }
-                What::Runs(unit, starts) => {
-                    backward::<T, L>(m, g, unit, |i| starts.map(|s| s + i as u32));
-                }
+                What::Runs(unit, starts) => backward::<T, L>(m, g, unit, Args::Runs(starts)),
                 What::Singles(from) => {
                     for i in (0..g.count as usize).rev() {
                         let s = &code.singles[from as usize + i];
-                        let at = (g.first as usize + i) * L;
-                        if !T::all_zero(&m.adjoints[at..at + L]) {
+                        let at = g.first + i as u32;
+                        if !T::all_zero(adjoint::<T, L>(&mut m.adjoints, at)) {
                             one::<T, L>(m, s.unit, s.at, at, s.args);
                         }
                     }
@@ -57,64 +52,122 @@ impl<T: Float, const L: usize> Kernel for Reverse<'_, T, L> {
     }
 }
 
-/// Blocks of so many adjoints are skipped at once.
-const BLOCK: usize = 32;
+/// How far ahead memory is asked for, in bytes.
+const AHEAD: usize = 1 << 17;
 
-/// Calls `f` with each result of a group, last first, whose adjoint is not zero.
+/// Asks for the memory that is next. Groups go backward through registers and adjoints, but not in a straight line, so that no
+/// processor sees by itself what comes; in a large program each equation would wait for memory twice.
 #[inline(always)]
-fn nonzero<T: Float, const L: usize>(m: &mut Memory<T>, g: &Group<T>, mut f: impl FnMut(&mut Memory<T>, usize)) {
-    let (first, mut end) = (g.first as usize, g.count as usize);
-    while end > 0 {
-        let start = end.saturating_sub(BLOCK);
-        if !T::all_zero(&m.adjoints[(first + start) * L..(first + end) * L]) {
-            for i in (start..end).rev() {
-                let at = (first + i) * L;
-                if !T::all_zero(&m.adjoints[at..at + L]) {
-                    f(m, i);
-                }
-            }
+fn ahead<T: Float, const L: usize>(m: &Memory<T>, g: &Group<T>) {
+    const LINE: usize = 64;
+    let size = size_of::<T>() * L;
+    let end = (g.first as usize * size).saturating_sub(AHEAD);
+    for at in (end..end + g.count as usize * size).step_by(LINE) {
+        #[cfg(target_arch = "x86_64")]
+        for memory in [&m.registers, &m.adjoints] {
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            // SAFETY: a hint may name any address, and SSE is part of the architecture
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(memory.as_ptr().cast::<i8>().wrapping_add(at)) };
         }
-        end = start;
     }
 }
 
+/// Blocks of so many adjoints are looked at together, and skipped if all are zero.
+const BLOCK: usize = 32;
+
+/// Which results of a group from number `start` on have an adjoint, at any of their points, that is not zero.
+///
+/// Which ones do is as good as random where maxima select, so a branch for each would be mispredicted half of the
+/// time. The bits of a mask cost one such branch for a block.
 #[inline(always)]
-fn backward<T: Float, const L: usize>(
-    m: &mut Memory<T>,
-    g: &Group<T>,
-    unit: Unit<T>,
-    args: impl Fn(usize) -> [u32; 3],
-) {
-    let (first, at) = (g.first as usize, g.pick.at);
-    nonzero::<T, L>(m, g, |m, i| one::<T, L>(m, unit, at, (first + i) * L, args(i)));
+fn nonzero<T: Float, const L: usize>(m: &Memory<T>, g: &Group<T>, start: usize) -> u32 {
+    let end = (start + BLOCK).min(g.count as usize);
+    let (block, _) = m.adjoints[(g.first as usize + start) * L..(g.first as usize + end) * L].as_chunks::<L>();
+    if T::all_zero(block.as_flattened()) {
+        return 0;
+    }
+    let mut mask = 0;
+    for (i, lanes) in block.iter().enumerate() {
+        mask |= u32::from(!T::all_zero(lanes)) << i;
+    }
+    mask
+}
+
+/// Where the arguments of a group are.
+#[derive(Clone, Copy)]
+enum Args<'a> {
+    /// All first ones, then all second ones, and so on.
+    Table(&'a [u32]),
+    /// Side by side from these on.
+    Runs([u32; 3]),
+}
+
+impl Args<'_> {
+    /// The arguments of one result.
+    #[inline(always)]
+    fn of(self, i: usize, count: usize) -> [u32; 3] {
+        match self {
+            Args::Table(table) => [0, 1, 2].map(|k| table.get(k * count + i).copied().unwrap_or(0)),
+            Args::Runs(starts) => starts.map(|s| s + i as u32),
+        }
+    }
+}
+
+/// A group of one operation. For the common ones the operation is known to the compiler, so that its loop is short.
+#[inline(always)]
+fn backward<T: Float, const L: usize>(m: &mut Memory<T>, g: &Group<T>, unit: Unit<T>, args: Args<'_>) {
+    macro_rules! known {
+        ($($known:ident),*) => {
+            match unit {
+                $(Unit::$known => each::<T, L>(m, g, Unit::$known, args),)*
+                other => each::<T, L>(m, g, other, args),
+            }
+        };
+    }
+    known!(Add, Sub, Mul, Div, Neg, Relu, Max, Min)
+}
+
+#[inline(always)]
+fn each<T: Float, const L: usize>(m: &mut Memory<T>, g: &Group<T>, unit: Unit<T>, args: Args<'_>) {
+    for start in (0..g.count as usize).step_by(BLOCK) {
+        let mut mask = nonzero::<T, L>(m, g, start);
+        while mask != 0 {
+            let i = start + mask.trailing_zeros() as usize;
+            one::<T, L>(m, unit, g.pick.at, g.first + i as u32, args.of(i, g.count as usize));
+            mask &= mask - 1;
+        }
+    }
+}
+
+/// The adjoints of a register.
+#[inline(always)]
+fn adjoint<T, const L: usize>(adjoints: &mut [T], register: u32) -> &mut [T; L] {
+    let at = register as usize * L;
+    debug_assert!(at + L <= adjoints.len());
+    // SAFETY: tables hold numbers of registers, and memory for gradients has `L` adjoints for each
+    unsafe { &mut *adjoints.as_mut_ptr().add(at).cast::<[T; L]>() }
 }
 
 /// Adds to the adjoint of a register, lane by lane; lanes whose own adjoint is zero give nothing.
 #[inline(always)]
 fn give<T: Float, const L: usize>(adjoints: &mut [T], register: u32, a: &[T; L], f: impl Fn(usize, T) -> T) {
-    let to = &mut adjoints[register as usize * L..][..L];
+    let to = adjoint::<T, L>(adjoints, register);
     for l in 0..L {
-        if L == 1 {
-            to[l] += f(l, a[l]);
-        } else {
-            let share = f(l, a[l]);
-            to[l] += if a[l] == T::ZERO { T::ZERO } else { share };
-        }
+        let share = f(l, a[l]);
+        to[l] += if L > 1 && a[l] == T::ZERO { T::ZERO } else { share };
     }
 }
 
-/// Passes on the adjoint of one result; `at` is where it stands.
+/// Passes on the adjoint of one result, which is in register `at`.
 #[inline(always)]
-fn one<T: Float, const L: usize>(m: &mut Memory<T>, unit: Unit<T>, pick: T, at: usize, args: [u32; 3]) {
-    let mut a = [T::ZERO; L];
-    a.copy_from_slice(&m.adjoints[at..at + L]);
-    m.adjoints[at..at + L].fill(T::ZERO);
+fn one<T: Float, const L: usize>(m: &mut Memory<T>, unit: Unit<T>, pick: T, at: u32, args: [u32; 3]) {
     let adjoints = &mut m.adjoints[..];
     let registers = &m.registers[..];
+    let a = std::mem::replace(adjoint::<T, L>(adjoints, at), [T::ZERO; L]);
     let [r0, r1, r2] = args;
-    let x = |l: usize| registers[r0 as usize * L + l];
-    let z = |l: usize| registers[r1 as usize * L + l];
-    let y = |l: usize| registers[at + l];
+    let x = |l: usize| lanes_of::<T, L>(registers, r0)[l];
+    let z = |l: usize| lanes_of::<T, L>(registers, r1)[l];
+    let y = |l: usize| lanes_of::<T, L>(registers, at)[l];
     let two = T::ONE + T::ONE;
     macro_rules! to {
         ($r:expr, $f:expr) => {
@@ -188,20 +241,18 @@ fn pair<T: Float, const L: usize>(
     adjoints: &mut [T],
     registers: &[T],
     a: &[T; L],
-    at: usize,
+    at: u32,
     [r0, r1]: [u32; 2],
     pick: T,
 ) {
-    let x = |l: usize| registers[r0 as usize * L + l];
-    let z = |l: usize| registers[r1 as usize * L + l];
-    let y = |l: usize| registers[at + l];
+    let [x, z, y] = [r0, r1, at].map(|r| lanes_of::<T, L>(registers, r));
     #[allow(clippy::eq_op)] // only NaN differs from itself
     let share = |l: usize, first: bool| {
-        let (mine, other) = if first { (x(l), z(l)) } else { (z(l), x(l)) };
+        let (mine, other) = if first { (x[l], z[l]) } else { (z[l], x[l]) };
         let tied = if first { pick } else { T::ONE - pick };
-        let won = if mine == y(l) { T::ONE } else { T::ZERO };
+        let won = if mine == y[l] { T::ONE } else { T::ZERO };
         let settled = if mine == other { tied } else { won };
-        if y(l) != y(l) { y(l) } else { settled }
+        if y[l] != y[l] { y[l] } else { settled }
     };
     give::<T, L>(adjoints, r0, a, |l, a| a * share(l, true));
     give::<T, L>(adjoints, r1, a, |l, a| a * share(l, false));
@@ -213,7 +264,11 @@ fn lane_group<T: Float, const L: usize>(code: &Code<T>, m: &mut Memory<T>, g: &G
         return sorted::<T, L>(code, m, g, arity);
     }
     let mut space = std::mem::take(&mut m.space);
-    nonzero::<T, L>(m, g, |m, i| {
+    let nonzero = |m: &Memory<T>, i: usize| !T::all_zero(&m.adjoints[(g.first as usize + i) * L..][..L]);
+    for i in 0..g.count as usize {
+        if !nonzero(m, i) {
+            continue;
+        }
         for l in 0..L {
             let at = (g.first as usize + i) * L + l;
             let a = std::mem::replace(&mut m.adjoints[at], T::ZERO);
@@ -248,7 +303,7 @@ fn lane_group<T: Float, const L: usize>(code: &Code<T>, m: &mut Memory<T>, g: &G
                 LaneOp::Sort => {}
             }
         }
-    });
+    }
     m.space = space;
 }
 
