@@ -16,7 +16,7 @@ pub(crate) const BLOCK: usize = 64;
 
 impl<T: Float> Compiled<T> {
     /// Runs the program at `points` points. An input holds one point after the other, or just one that all share; outputs hold
-    /// one point after the other. Scalar programs run at eight points at once.
+    /// one point after the other. Scalar programs as bytecode run at eight points at once.
     ///
     /// ```
     /// use crease_core::{relu, trace};
@@ -166,13 +166,13 @@ impl<T: Float> Compiled<T> {
         outputs: &mut [&mut [T]],
     ) -> Result<(), EngineError> {
         let checked = self.arithmetic == Arithmetic::Checked;
-        let lanes = matches!(self.body, Body::Scalar(_) | Body::Gradient(..)) && points.len() >= LANES / 2;
+        let lanes = !matches!(self.body, Body::Tensor(_) | Body::Native(_, None)) && points.len() >= LANES / 2;
         let step = if lanes { LANES } else { 1 };
         if lanes && w.lanes.is_none() {
             w.lanes = match &self.body {
-                Body::Scalar(code) => Some(code.memory(LANES, false)),
+                Body::Scalar(code) | Body::Native(_, Some(code)) => Some(code.memory(LANES, false)),
                 Body::Gradient(code, _) => Some(code.memory(LANES, true)),
-                Body::Tensor(_) => None,
+                Body::Tensor(_) | Body::Native(_, None) => None,
             };
         }
         let io = (inputs, &self.input_lens[..]);
@@ -181,7 +181,7 @@ impl<T: Float> Compiled<T> {
             let range = start..(start + step).min(points.end);
             start = range.end;
             let fine = match (&self.body, &mut w.scalar, &mut w.lanes, &mut w.tensor) {
-                (Body::Scalar(code), _, Some(m), _) if lanes => {
+                (Body::Scalar(code) | Body::Native(_, Some(code)), _, Some(m), _) if lanes => {
                     code.run::<LANES>(m, range.clone(), io, outputs, checked)
                 }
                 (Body::Gradient(code, wrt), _, Some(m), _) if lanes => {
@@ -191,6 +191,10 @@ impl<T: Float> Compiled<T> {
                 (Body::Gradient(code, wrt), Some(m), ..) => {
                     code.run_reverse::<1>(m, range.clone(), io, (outputs, wrt), checked)
                 }
+                (Body::Native(machine, _), ..) => match &mut w.native {
+                    Some(m) => machine.run(m, range.start, io, outputs),
+                    None => return Err(EngineError::Workspace),
+                },
                 (Body::Tensor(code), .., Some(m)) => code.run(m, range.start, io, outputs),
                 _ => return Err(EngineError::Workspace),
             };

@@ -2,15 +2,18 @@
 
 use crate::compiled::{Body, Compiled};
 use crate::error::EngineError;
-use crate::flat::flatten;
+use crate::flat::{Flat, flatten};
 use crate::float::Float;
-use crate::options::{Agreement, Explain, Form, Options};
+use crate::native;
+use crate::options::{Agreement, Backend, Explain, Form, Options};
 use crate::scalar;
+use crate::scalar::estimate::{self, Times};
 use crate::tensor::{self, Manner};
 use crease_core::differentiate::{Technique, backprop};
 use crease_core::{Arithmetic, Atom, Builder, Kink, Layout, Op, Program, Shape, inline, scalarize, simplify};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Compiles a program.
 ///
@@ -26,10 +29,16 @@ use std::sync::Arc;
 pub fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     let mut explain = Explain::default();
     if suits_scalar(p, options.form, &mut explain) {
-        let scalar = scalar_form(p)?;
-        if let Ok(code) = scalar::build(&flatten(&scalar)?, &lens(&output_shapes(p)), None) {
+        let flat = flatten(&scalar_form(p)?)?;
+        if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), None) {
             describe(&mut explain, &code);
-            return Ok(compiled(Body::Scalar(code), p, options, explain, output_shapes(p)));
+            let native = prefers_native(&estimate::value(&code), options, &mut explain);
+            let machine = if native { machine(&flat, &code, p, options, &mut explain) } else { None };
+            let body = match machine {
+                Some((machine, lanes)) => Body::Native(machine, lanes.then_some(code)),
+                None => Body::Scalar(code),
+            };
+            return Ok(compiled(body, p, options, explain, output_shapes(p)));
         }
     }
     let manner =
@@ -107,8 +116,19 @@ pub fn value_and_grad<T: Float>(p: &Program, wrt: &[usize], options: &Options) -
         && suits_scalar(p, options.form, &mut explain)
     {
         options.how.selection.validate().map_err(crease_core::differentiate::DiffError::from)?;
-        let scalar = scalar_form(p)?;
-        if let Ok(code) = scalar::build(&flatten(&scalar)?, &lens(&output_shapes(p)), Some(&options.how.selection)) {
+        let flat = flatten(&scalar_form(p)?)?;
+        if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), Some(&options.how.selection)) {
+            if prefers_native(&estimate::gradient(&code, &flat), options, &mut explain) {
+                let derived = gradient_program(p, &wrt, options)?;
+                let flat = flatten(&scalar_form(&derived)?)?;
+                if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(&derived)), None)
+                    && let Some((machine, lanes)) = machine(&flat, &code, &derived, options, &mut explain)
+                {
+                    explain.say("gradient: by the derived program");
+                    let body = Body::Native(machine, lanes.then_some(code));
+                    return Ok(compiled(body, &derived, options, explain, output_shapes(&derived)));
+                }
+            }
             explain.say("gradient: backward through the scalar code, zero adjoints skipped");
             describe(&mut explain, &code);
             let mut shapes = vec![Shape::scalar()];
@@ -118,10 +138,69 @@ pub fn value_and_grad<T: Float>(p: &Program, wrt: &[usize], options: &Options) -
             return Ok(c);
         }
     }
+    compile(&gradient_program(p, &wrt, options)?, options)
+}
+
+/// The derived program of the value and of the derivatives by some inputs.
+fn gradient_program(p: &Program, wrt: &[usize], options: &Options) -> Result<Program, EngineError> {
     let derived = backprop(&held(p)?, &options.how)?;
     let outputs: Vec<usize> = [0].into_iter().chain(wrt.iter().map(|i| i + 1)).collect();
-    let derived = derived.with_outputs(&outputs).ok_or(crease_core::BuildError::NoOutput)?;
-    compile(&derived, options)
+    Ok(derived.with_outputs(&outputs).ok_or(crease_core::BuildError::NoOutput)?)
+}
+
+/// How long a program is run if nobody says how often, in nanoseconds. So compilation never takes longer unasked.
+const PATIENCE: f64 = 1e8;
+
+/// Whether a scalar program is to become machine code: as asked, or if compiling and running it takes less time than
+/// running bytecode.
+fn prefers_native(times: &Times, options: &Options, explain: &mut Explain) -> bool {
+    match options.backend {
+        Backend::Bytecode => {
+            explain.say("bytecode as asked");
+            return false;
+        }
+        _ if !native::PRESENT => {
+            explain.say("bytecode, because there is no native code in this build");
+            return false;
+        }
+        Backend::Native => return true,
+        Backend::Auto => {}
+    }
+    let runs = options.runs.map_or(PATIENCE / times.bytecode.max(1.0), |runs| runs as f64).ceil();
+    let native = times.compile + runs * times.native < runs * times.bytecode;
+    explain.say(format!(
+        "{} for {}{runs} runs: estimated {:.1} us each as bytecode, {:.1} us as native code, {:.1} ms to compile that",
+        if native { "native code" } else { "bytecode" },
+        if options.runs.is_some() { "" } else { "a tenth of a second, " },
+        times.bytecode / 1e3,
+        times.native / 1e3,
+        times.compile / 1e6,
+    ));
+    native
+}
+
+/// Machine code, and whether bytecode in lanes is faster for batches; nothing if there is none, which is explained.
+fn machine<T: Float>(
+    flat: &Flat,
+    code: &scalar::Code<T>,
+    p: &Program,
+    options: &Options,
+    explain: &mut Explain,
+) -> Option<(native::Machine<T>, bool)> {
+    let begin = Instant::now();
+    match native::Machine::new(flat, &lens(&output_shapes(p)), options.arithmetic == Arithmetic::Checked) {
+        Ok(machine) => {
+            let (bytes, time) = (machine.bytes(), begin.elapsed().as_secs_f64() * 1e3);
+            explain.say(format!("{bytes} bytes of native code, compiled in {time:.1} ms"));
+            let lanes = estimate::lanes(code) < estimate::value(code).native;
+            explain.say(if lanes { "batches: bytecode in lanes" } else { "batches: native code, point by point" });
+            Some((machine, lanes))
+        }
+        Err(why) => {
+            explain.say(format!("bytecode, because there is no native code: {why}"));
+            None
+        }
+    }
 }
 
 /// Compiles Jacobian times tangent: inputs are those of the program and one tangent for each, outputs those of the program and

@@ -3,7 +3,7 @@
 use crate::error::EngineError;
 use crate::float::Float;
 use crate::options::Explain;
-use crate::{scalar, tensor};
+use crate::{native, scalar, tensor};
 use crease_core::differentiate::{How, backprop};
 use crease_core::{Arithmetic, Program, Shape, Tensor};
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub struct Compiled<T: Float> {
 /// What is executed.
 pub(crate) enum Body<T> {
     Scalar(scalar::Code<T>),
+    /// A scalar program as machine code, and, if that is faster for several points at once, as bytecode.
+    Native(native::Machine<T>, Option<scalar::Code<T>>),
     Tensor(tensor::Code<T>),
     /// A scalar program, run forward and backward; derivatives by these inputs.
     Gradient(scalar::Code<T>, Vec<usize>),
@@ -53,6 +55,7 @@ pub(crate) enum Body<T> {
 /// ```
 pub struct Workspace<T: Float> {
     pub(crate) scalar: Option<scalar::Memory<T>>,
+    pub(crate) native: Option<native::Memory<T>>,
     pub(crate) lanes: Option<scalar::Memory<T>>,
     pub(crate) tensor: Option<tensor::Memory<T>>,
     pub(crate) owner: usize,
@@ -85,12 +88,14 @@ impl<T: Float> Compiled<T> {
     /// c.run(&mut one_for_this_thread, &[&[2.0], &[3.0]], &mut [&mut [0.0]]).unwrap();
     /// ```
     pub fn workspace(&self) -> Workspace<T> {
-        let (scalar, tensor) = match &self.body {
-            Body::Scalar(code) => (Some(code.memory(1, false)), None),
-            Body::Gradient(code, _) => (Some(code.memory(1, true)), None),
-            Body::Tensor(code) => (None, Some(code.memory())),
-        };
-        Workspace { scalar, lanes: None, tensor, owner: self.id() }
+        let mut w = Workspace { scalar: None, native: None, lanes: None, tensor: None, owner: self.id() };
+        match &self.body {
+            Body::Scalar(code) => w.scalar = Some(code.memory(1, false)),
+            Body::Native(machine, _) => w.native = Some(machine.memory()),
+            Body::Gradient(code, _) => w.scalar = Some(code.memory(1, true)),
+            Body::Tensor(code) => w.tensor = Some(code.memory()),
+        }
+        w
     }
 
     pub(crate) fn id(&self) -> usize {

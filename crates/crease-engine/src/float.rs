@@ -200,13 +200,19 @@ pub(crate) fn sigmoid<T: Float>(x: T, exp: impl Fn(T) -> T) -> T {
 
 /// Whether all numbers of a slice are finite.
 pub(crate) fn all_finite<T: Float>(xs: &[T]) -> bool {
-    let mut sum = T::ZERO;
-    for &x in xs {
-        // finite numbers times 0 add up to 0, anything else to NaN
-        sum += x * T::ZERO;
+    // finite numbers times 0 add up to 0, anything else to NaN
+    let odd = |xs: &[T]| xs.iter().fold(T::ZERO, |sum, &x| sum + x * T::ZERO);
+    let (chunks, rest) = xs.as_chunks::<WIDE>();
+    // many sums, because each waits for its last addition
+    let mut sums = [T::ZERO; WIDE];
+    for chunk in chunks {
+        sums.iter_mut().zip(chunk).for_each(|(sum, &x)| *sum += x * T::ZERO);
     }
-    sum == T::ZERO
+    odd(rest) == T::ZERO && (chunks.is_empty() || odd(&sums) == T::ZERO)
 }
+
+/// So many sums fill the vector units.
+const WIDE: usize = 32;
 
 #[cfg(test)]
 mod tests {
@@ -223,6 +229,7 @@ mod tests {
             assert!(same(relu(a), Number::relu(&a).unwrap()));
             assert!(same(sigmoid(a, f64::exp), Number::sigmoid(&a).unwrap()), "{a}");
             assert_eq!(all_finite(&[1.0, a]), a.is_finite());
+            assert_eq!(all_finite(&[&[1.0; 40][..], &[a], &[2.0; 40]].concat()), a.is_finite());
             for b in odd {
                 assert!(same(maximum(a, b), Number::max(&a, &b).unwrap()), "{a} {b}");
                 assert!(same(minimum(a, b), Number::min(&a, &b).unwrap()), "{a} {b}");

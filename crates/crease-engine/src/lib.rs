@@ -10,7 +10,7 @@
 //!    │
 //!    ├ few numbers for each equation ──> scalar code: groups of equal operations over tables of registers, bytecode for
 //!    │                                   the rest; gradients backward through the same groups, zero adjoints skipped;
-//!    │                                   eight points at once in a batch
+//!    │                                   eight points at once in a batch; machine code if it runs often enough to pay
 //!    └ many ───────────────────────────> tensor code: views resolved to strides, convolutions and pooling recognised,
 //!                                        elementwise operations and sums fused, one arena planned by lifetimes, then
 //!                                        kernels: fused blocks, assemblies, products, windows, lanes
@@ -71,6 +71,8 @@ mod flat;
 mod float;
 mod isa;
 mod kernel;
+#[cfg_attr(not(all(feature = "native", target_arch = "x86_64")), path = "native/absent.rs")]
+mod native;
 mod options;
 mod scalar;
 mod tensor;
@@ -81,4 +83,4 @@ pub use compiled::{Compiled, Workspace};
 pub use directional::{directional_program, locked_program};
 pub use error::EngineError;
 pub use float::Float;
-pub use options::{Agreement, Explain, Form, Options};
+pub use options::{Agreement, Backend, Explain, Form, Options};

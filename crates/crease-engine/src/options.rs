@@ -39,6 +39,30 @@ pub enum Form {
     Tensors,
 }
 
+/// How scalar code is carried out. Results are the same, bit for bit, but for gradients under [`Agreement::Rounding`], whose sums
+/// may be taken in another order.
+///
+/// ```
+/// use crease_core::trace;
+/// use crease_engine::{Backend, Options, compile};
+/// let p = trace(1, |x| x[0] * x[0]).unwrap();
+/// let c = compile::<f64>(&p, &Options::default().backend(Backend::Bytecode)).unwrap();
+/// assert!(!c.explain().to_string().contains("bytes of native code"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Backend {
+    /// Whichever is sooner done with compiling the program and running it [as often as expected](Options::runs).
+    #[default]
+    Auto,
+    /// Groups of equal operations over tables, single instructions for the rest. Quickly made; fast where programs are
+    /// regular; gradients skip what is zero.
+    Bytecode,
+    /// Machine code, where this crate can make it: with its feature `native`, on x86-64. Elsewhere it is bytecode, and
+    /// [`Explain`] says so. Fast where programs are irregular; compilation takes some microseconds for each equation. Batches
+    /// run as bytecode in vector lanes if that is faster.
+    Native,
+}
+
 /// How to compile a program.
 ///
 /// ```
@@ -58,6 +82,11 @@ pub struct Options {
     pub how: How,
     /// Which engine takes the program.
     pub form: Form,
+    /// How scalar code is carried out.
+    pub backend: Backend,
+    /// How often the program will be run at one point, as far as is known: what takes long to compile pays only if it runs
+    /// often. Without a number it is taken to be for a tenth of a second in all.
+    pub runs: Option<u64>,
 }
 
 impl Options {
@@ -79,6 +108,16 @@ impl Options {
     /// With a choice of engine.
     pub fn form(self, form: Form) -> Self {
         Options { form, ..self }
+    }
+
+    /// With a choice of how scalar code is carried out.
+    pub fn backend(self, backend: Backend) -> Self {
+        Options { backend, ..self }
+    }
+
+    /// With an expected number of runs.
+    pub fn runs(self, runs: u64) -> Self {
+        Options { runs: Some(runs), ..self }
     }
 }
 

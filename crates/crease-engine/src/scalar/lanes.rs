@@ -21,7 +21,7 @@ pub(super) fn gather<T: Float, const L: usize>(
 }
 
 /// The value of a lane operation and, if asked for, its weights, into `results`, which has room for all of them.
-pub(super) fn evaluate<T: Float>(
+pub(crate) fn evaluate<T: Float>(
     op: LaneOp,
     members: &[T],
     weights: Option<crate::unit::Pick<T>>,

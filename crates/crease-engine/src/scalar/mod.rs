@@ -13,8 +13,9 @@
 //! the derived program; so this is for [`Agreement::Rounding`](crate::Agreement::Rounding) alone.
 
 mod build;
+pub(crate) mod estimate;
 mod forward;
-mod lanes;
+pub(crate) mod lanes;
 mod reverse;
 
 pub(crate) use build::build;
@@ -122,7 +123,10 @@ impl<T: Float> Code<T> {
         for (input, &len) in inputs.iter().zip(lens) {
             // one for all points, or one for each
             let input = if input.len() == len { input } else { &input[point * len..][..len] };
-            if L == 1 {
+            if let (1, [x]) = (L, input) {
+                // many inputs are single numbers, which are sooner written than copied
+                m.registers[r] = *x;
+            } else if L == 1 {
                 m.registers[r..r + len].copy_from_slice(input);
             } else {
                 for (k, &x) in input.iter().enumerate() {
@@ -188,7 +192,9 @@ impl<T: Float> Code<T> {
             input = i;
             for (lane, point) in points.clone().enumerate() {
                 let out = &mut out[point * lens[i]..][..lens[i]];
-                if L == 1 {
+                if let (1, [o]) = (L, &mut *out) {
+                    *o = m.adjoints[first];
+                } else if L == 1 {
                     out.copy_from_slice(&m.adjoints[first..][..lens[i]]);
                 } else {
                     for (k, o) in out.iter_mut().enumerate() {

@@ -1,0 +1,112 @@
+//! What generated code calls: functions of one number, and operations on many.
+
+use super::plan::ODD;
+use crate::float::{Float, all_finite, sigmoid};
+use crate::scalar::lanes::{evaluate, reorder};
+use crate::unit::{LaneOp, Pick, Unit};
+
+/// Memory for calls.
+pub(super) struct Scratch<T> {
+    members: Vec<T>,
+    space: Vec<T>,
+    results: Vec<T>,
+    positions: Vec<u32>,
+}
+
+impl<T: Float> Scratch<T> {
+    pub fn new(longest: usize) -> Self {
+        Scratch {
+            members: vec![T::ZERO; longest],
+            space: vec![T::ZERO; 2 * longest + 1],
+            results: vec![T::ZERO; 2 * longest + 1],
+            positions: vec![0; longest],
+        }
+    }
+}
+
+/// An operation on many numbers, by the slots of its arguments and results.
+pub(super) struct Call<T> {
+    pub what: Called<T>,
+    pub args: Vec<u32>,
+    pub results: Vec<u32>,
+    /// Whether to tell if a result is not finite.
+    pub checked: bool,
+}
+
+pub(super) enum Called<T> {
+    Lane(LaneOp, Option<Pick<T>>),
+    Permute(bool),
+}
+
+/// Carries out a call.
+///
+/// # Safety
+///
+/// The arena must have all slots that the call names, and the scratch memory room for as many numbers.
+pub(super) unsafe extern "C" fn perform<T: Float>(call: *const Call<T>, arena: *mut T, scratch: *mut Scratch<T>) {
+    // SAFETY: generated code passes on what `Machine::run` was given, and calls that `Machine` owns
+    let (call, scratch) = unsafe { (&*call, &mut *scratch) };
+    let members = &mut scratch.members[..call.args.len()];
+    for (m, &slot) in members.iter_mut().zip(&call.args) {
+        // SAFETY: by the contract
+        *m = unsafe { *arena.add(slot as usize) };
+    }
+    match call.what {
+        Called::Lane(op, pick) => {
+            evaluate(op, members, pick, (&mut scratch.space, &mut scratch.positions), &mut scratch.results);
+        }
+        Called::Permute(inverse) => {
+            let (lane, perm) = members.split_at(members.len() / 2);
+            reorder(lane, perm, inverse, &mut scratch.results[..lane.len()]);
+        }
+    }
+    if call.checked && !all_finite(&scratch.results[..call.results.len()]) {
+        // SAFETY: by the contract
+        unsafe { *arena.add(ODD) = T::NAN };
+    }
+    for (&slot, &r) in call.results.iter().zip(&scratch.results) {
+        // SAFETY: by the contract
+        unsafe { *arena.add(slot as usize) = r };
+    }
+}
+
+/// Carries out any operation on one or two numbers: the way for those that are rare.
+///
+/// # Safety
+///
+/// The pointer must be good.
+pub(super) unsafe extern "C" fn unit<T: Float>(unit: *const Unit<T>, a: T, b: T) -> T {
+    // SAFETY: by the contract
+    unsafe { *unit }.apply(a, b, b)
+}
+
+/// The function of one number that an operation is, if it comes from the library.
+pub(super) fn function<T: Float>(unit: &Unit<T>) -> Option<extern "C" fn(T) -> T> {
+    extern "C" fn exp<T: Float>(x: T) -> T {
+        x.library_exp()
+    }
+    extern "C" fn ln<T: Float>(x: T) -> T {
+        x.library_ln()
+    }
+    extern "C" fn sin<T: Float>(x: T) -> T {
+        x.library_sin()
+    }
+    extern "C" fn cos<T: Float>(x: T) -> T {
+        x.library_cos()
+    }
+    extern "C" fn tanh<T: Float>(x: T) -> T {
+        x.library_tanh()
+    }
+    extern "C" fn logistic<T: Float>(x: T) -> T {
+        sigmoid(x, |x| x.library_exp())
+    }
+    Some(match unit {
+        Unit::Exp => exp,
+        Unit::Log => ln,
+        Unit::Sin => sin,
+        Unit::Cos => cos,
+        Unit::Tanh => tanh,
+        Unit::Sigmoid => logistic,
+        _ => return None,
+    })
+}
