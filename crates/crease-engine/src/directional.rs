@@ -3,11 +3,11 @@
 //! A program enters, a program leaves that computes its values and, for `s` directions given along a leading axis, the
 //! one-sided directional derivatives. Smooth operations take their rules from `crease_core::differentiate`. A kink asks, where
 //! it is tied, for the tangents: relu goes on with relu of the tangent, a maximum with the largest tangent among the members
-//! that are tied. So at x = 0 of Theorem 3's function this is the function's value at the direction, at the price of the
+//! that are tied, an order statistic with the tangent that has the wanted place among them. So at x = 0 of Theorem 3's function this is the function's value at the direction, at the price of the
 //! same matrix products.
 //!
-//! Ties are those of floating point. Deliberately absent: order statistics, sorting and selections, whose directional
-//! derivatives are the business of the local model in `crease_core::local`, which is exact.
+//! Ties are those of floating point. Deliberately absent: sorting, the maximum of a matrix times a vector, and selections, whose
+//! directional derivatives are the business of the local model in `crease_core::local`, which is exact.
 
 use crate::error::EngineError;
 use crease_core::differentiate::{How, jvp_batch};
@@ -236,7 +236,12 @@ impl Sweep {
             }
             Kink::Max(lane) | Kink::Min(lane) => {
                 let (x, t) = self.stacked(*lane, args, incoming)?;
-                self.extreme(matches!(kink, Kink::Min(_)), x, t)
+                let rank = if matches!(kink, Kink::Min(_)) { Kink::Min(Lane::Axis) } else { Kink::Max(Lane::Axis) };
+                self.ranked(&rank, x, t)
+            }
+            Kink::OrderStatistic(lane, k) => {
+                let (x, t) = self.stacked(*lane, args, incoming)?;
+                self.ranked(&Kink::OrderStatistic(Lane::Axis, *k), x, t)
             }
             Kink::Norm1(lane) => {
                 let (x, t) = self.stacked(*lane, args, incoming)?;
@@ -252,9 +257,9 @@ impl Sweep {
             Kink::NormInf(lane) => {
                 let (x, t) = self.stacked(*lane, args, incoming)?;
                 let (sizes, t) = self.hinge(&Kink::Abs, x, t, Rational::from(-1))?;
-                self.extreme(false, sizes[0], t[0].ok_or_else(absent)?)
+                self.ranked(&Kink::Max(Lane::Axis), sizes[0], t[0].ok_or_else(absent)?)
             }
-            Kink::OrderStatistic(..) | Kink::Sort(_) | Kink::MaxLinear { .. } => Err(absent()),
+            Kink::Sort(_) | Kink::MaxLinear { .. } => Err(absent()),
         }
     }
 
@@ -284,11 +289,9 @@ impl Sweep {
         Ok((vec![both[0]], vec![Some(t)]))
     }
 
-    /// The number times the slope on its side of zero, at zero on the side to which its tangent points.
+    /// The number times the slope on its side of zero, at zero on the side to which its tangent points. Left of zero ELU adds
+    /// its own curve, which is 0 for all else.
     fn locked_hinge(&mut self, kink: &Kink, x: Atom, t: Atom, left: Rational) -> Result<Swept, EngineError> {
-        if let Kink::Elu(_) = kink {
-            return Err(EngineError::NoDirectional { op: "elu".into() });
-        }
         let zero = self.b.constant(Rational::ZERO);
         let shape = self.b.shape(x);
         let along = self.b.reshape(t, &shape)?;
@@ -297,6 +300,21 @@ impl Sweep {
         let up = self.b.push1(Op::Compare(Comparison::Greater), &[along, zero])?;
         let here = self.b.mul(tied, up)?;
         let mut slope = self.b.add(above, here)?;
+        if let Kink::Elu(_) = kink {
+            let (one, scale) = (self.b.constant(1), self.b.constant(left));
+            let down = self.b.sub(one, slope)?;
+            let x_down = self.b.mul(x, down)?;
+            let e = self.b.push1(Op::Exp, &[x_down])?;
+            let e = self.b.mul(scale, e)?;
+            let curve = self.b.sub(e, scale)?;
+            let straight = self.b.mul(x, slope)?;
+            let y = self.b.add(straight, curve)?;
+            let bent = self.b.mul(e, down)?;
+            let slope = self.b.add(slope, bent)?;
+            let all = self.spread(slope)?;
+            let t = self.b.mul(t, all)?;
+            return Ok((vec![y], vec![Some(t)]));
+        }
         if !left.is_zero() {
             let (rise, left) = (self.b.constant(&Rational::ONE - &left), self.b.constant(left));
             slope = self.b.mul(slope, rise)?;
@@ -326,11 +344,10 @@ impl Sweep {
         Ok((x, t))
     }
 
-    /// The largest or smallest of a lane; its tangent is the largest or smallest among those of tied members.
-    fn extreme(&mut self, smallest: bool, x: Atom, t: Atom) -> Result<Swept, EngineError> {
-        let kinks = [Kink::Max(Lane::Axis), Kink::Min(Lane::Axis)];
-        let [this, other] = if smallest { [&kinks[1], &kinks[0]] } else { [&kinks[0], &kinks[1]] };
-        let y = self.b.push1(Op::Kink(this.clone()), &[x])?;
+    /// The largest, smallest or k-th number of a lane. Its tangent is, of the tangents of tied members, the largest, the smallest,
+    /// or that which comes k-th if all members below go before and all above go behind.
+    fn ranked(&mut self, rank: &Kink, x: Atom, t: Atom) -> Result<Swept, EngineError> {
+        let y = self.b.push1(Op::Kink(rank.clone()), &[x])?;
         let (xs, ts) = (self.b.shape(x), self.b.shape(t));
         let repeated = |b: &mut Builder, v: Atom, shape: &Shape| {
             let n = shape.dims().last().copied().unwrap_or(1);
@@ -339,28 +356,38 @@ impl Sweep {
         let y_all = repeated(&mut self.b, y, &xs)?;
         let tied = self.b.push1(Op::Compare(Comparison::Equal), &[x, y_all])?;
         let tied = self.spread(tied)?;
-        // members that are not tied stand aside with a tangent that cannot win
-        let mut aside = self.b.push1(Op::Kink(other.clone()), &[t])?;
-        if self.locked {
-            // strictly behind, because the place of the winner counts, not only its tangent
-            let one = self.b.constant(if smallest { 1 } else { -1 });
-            aside = self.b.add(aside, one)?;
+        let mut entered = self.b.mul(tied, t)?;
+        // members that are not tied stand aside with a tangent that comes before all others, or after them
+        let below = (Comparison::Less, Kink::Min(Lane::Axis), -1);
+        let above = (Comparison::Greater, Kink::Max(Lane::Axis), 1);
+        let asides = match rank {
+            Kink::Max(_) => vec![below],
+            Kink::Min(_) => vec![above],
+            _ => vec![below, above],
+        };
+        for (comparison, end, step) in asides {
+            let there = self.b.push1(Op::Compare(comparison), &[x, y_all])?;
+            let there = self.spread(there)?;
+            let mut aside = self.b.push1(Op::Kink(end), &[t])?;
+            if self.locked {
+                // strictly so, because the place of the winner counts, not only its tangent
+                let step = self.b.constant(step);
+                aside = self.b.add(aside, step)?;
+            }
+            let aside = repeated(&mut self.b, aside, &ts)?;
+            let aside = self.b.mul(there, aside)?;
+            entered = self.b.add(entered, aside)?;
         }
-        let aside = repeated(&mut self.b, aside, &ts)?;
-        let one = self.b.constant(1);
-        let not = self.b.sub(one, tied)?;
-        let (a, c) = (self.b.mul(tied, t)?, self.b.mul(not, aside)?);
-        let entered = self.b.add(a, c)?;
         if self.locked {
             // the member that moves on first takes it all
             let choice = Choice { at_kink: Rational::ZERO, ties: Ties::First };
-            let best = self.b.push(Op::Joint(this.clone(), choice), &[entered])?;
+            let best = self.b.push(Op::Joint(rank.clone(), choice), &[entered])?;
             let weights = self.b.reshape(best[1], &xs)?;
             let chosen = self.b.mul(x, weights)?;
             let y = self.b.sum(chosen, &[xs.rank() - 1])?;
             return Ok((vec![y], vec![Some(best[0])]));
         }
-        let t = self.b.push1(Op::Kink(this.clone()), &[entered])?;
+        let t = self.b.push1(Op::Kink(rank.clone()), &[entered])?;
         Ok((vec![y], vec![Some(t)]))
     }
 }

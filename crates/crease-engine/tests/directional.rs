@@ -49,6 +49,46 @@ fn they_are_one_sided_limits_also_where_everything_is_tied() {
     assert!(checked > 3 * refused, "{checked} checked, {refused} refused");
 }
 
+/// The middle one of five, at points where up to all five are tied: one-sided limits, and the gradient a little further along.
+#[test]
+fn order_statistics_and_elu_are_right_at_ties() {
+    use crease_core::{Kink, Lane, Op};
+    let mut rng = Rng::new(14);
+    for (k, points) in (0..5).zip([[0.0, 0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0, 2.0]].into_iter().cycle()) {
+        let mut b = crease_core::Builder::new("order");
+        let x: Vec<_> = (0..5).map(|i| b.input(format!("x{i}"), crease_core::Shape::scalar()).unwrap()).collect();
+        let y = b.push1(Op::Kink(Kink::OrderStatistic(Lane::Args, k)), &x).unwrap();
+        let y = b.push1(Op::Kink(Kink::Elu(2.into())), &[y]).unwrap();
+        let p = b.finish(&[y]).unwrap();
+        let (d, c) = (
+            directional::<f64>(&p, &[0, 1, 2, 3, 4], 1, &Options::default()).unwrap(),
+            clarke::<f64>(&p, &Options::default()).unwrap(),
+        );
+        let derived = backprop(&p, &How::default()).unwrap();
+        for _ in 0..50 {
+            let at: Vec<Tensor<f64>> = points.iter().map(|&x| Tensor::scalar(x)).collect();
+            let along: Vec<Tensor<f64>> = convert(&generic_point(&mut rng, &p));
+            let h = 0.5f64.powi(24);
+            let there = moved(&at, &h, &along);
+            let value = |at: &[Tensor<f64>]| run(&p, at).unwrap()[0].data()[0];
+            let mut inputs: Vec<&[f64]> = at.iter().map(|t| t.data()).collect();
+            inputs.extend(along.iter().map(|t| t.data()));
+            let (mut y, mut slope) = ([0.0], [0.0]);
+            d.run(&mut d.workspace(), &inputs, &mut [&mut y, &mut slope]).unwrap();
+            assert_eq!(y[0], value(&at));
+            let quotient = (value(&there) - y[0]) / h;
+            assert!((quotient - slope[0]).abs() < 1e-5, "{k}: {quotient} {slope:?}");
+            let mut out = [[0.0]; 6];
+            let mut slices: Vec<&mut [f64]> = out.iter_mut().map(|o| &mut o[..]).collect();
+            c.run(&mut c.workspace(), &inputs, &mut slices).unwrap();
+            assert!((out[0][0] - value(&at)).abs() < 1e-15);
+            for (e, g) in run(&derived, &there).unwrap()[1..].iter().zip(&out[1..]) {
+                assert!((e.data()[0] - g[0]).abs() < 1e-5, "{k}: {e:?} {g:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_clarke_subgradient_is_the_gradient_a_little_further_along() {
     let mut rng = Rng::new(13);
