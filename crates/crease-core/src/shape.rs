@@ -269,12 +269,15 @@ impl Layout {
 
     /// This map, read from a source that is itself read through `inner`: one map instead of two.
     pub fn after(&self, inner: &Layout) -> Self {
-        if let (Layout::Strided { offset, dims }, Layout::Strided { offset: from, dims: inner_dims }) = (self, inner)
-            && let [] | [_] = inner_dims[..]
-        {
-            let step = inner_dims.first().map_or(0, |d| d.stride);
-            let dims: Vec<_> = dims.iter().map(|d| (d.size, d.stride * step)).collect();
-            return Layout::strided((*from as isize + *offset as isize * step) as usize, &dims);
+        if let (Layout::Strided { offset, dims }, Layout::Strided { offset: from, dims: inner_dims }) = (self, inner) {
+            if let [] | [_] = inner_dims[..] {
+                let step = inner_dims.first().map_or(0, |d| d.stride);
+                let dims: Vec<_> = dims.iter().map(|d| (d.size, d.stride * step)).collect();
+                return Layout::strided((*from as isize + *offset as isize * step) as usize, &dims);
+            }
+            if let Some(both) = loops_through((*offset, dims), (*from, inner_dims)) {
+                return both;
+            }
         }
         let source: Vec<usize> = inner.iter().collect();
         Layout::table(self.iter().map(|i| source[i] as u32).collect::<Vec<_>>())
@@ -321,6 +324,51 @@ impl Layout {
         seen.sort_unstable();
         seen.windows(2).all(|w| w[0] != w[1])
     }
+}
+
+/// Nested loops read through nested loops, without a look at the single elements, which may be many millions.
+///
+/// An index is the sum of one counter of each inner loop times what lies inside that loop, as digits are of a number. An outer
+/// step adds to some of these digits. As long as no digit overflows when all outer loops are at their ends, there is no
+/// carry, and the sum of digits times strides is linear in the outer counters. A loop that walks on into the next digit is
+/// taken apart there. Backward loops, and whatever else does not fit, are left to a table.
+fn loops_through((offset, outer): (usize, &[Dim]), (from, inner): (usize, &[Dim])) -> Option<Layout> {
+    let digit = |index: usize, j: usize| index / inner[j + 1..].iter().map(|d| d.size).product::<usize>() % inner[j].size;
+    let total: usize = inner.iter().map(|d| d.size).product();
+    let mut room: Vec<usize> = (0..inner.len()).map(|j| inner[j].size - 1 - digit(offset, j)).collect();
+    let mut start = from as isize;
+    for (j, d) in inner.iter().enumerate() {
+        start += digit(offset, j) as isize * d.stride;
+    }
+    let mut loops: Vec<(usize, isize)> = Vec::new();
+    for d in outer {
+        let (mut size, mut step) = (d.size, usize::try_from(d.stride).ok()?);
+        // innermost first
+        let mut parts: Vec<(usize, isize)> = Vec::new();
+        while size > 1 {
+            if step >= total {
+                return None;
+            }
+            let digits: Vec<usize> = (0..inner.len()).map(|j| digit(step, j)).collect();
+            if digits.iter().zip(&room).all(|(&q, &r)| q * (size - 1) <= r) {
+                room.iter_mut().zip(&digits).for_each(|(r, &q)| *r -= q * (size - 1));
+                parts.push((size, digits.iter().zip(inner).map(|(&q, d)| q as isize * d.stride).sum()));
+                break;
+            }
+            let j = digits.iter().position(|&q| q > 0)?;
+            let q = digits[j];
+            let steps = inner[j].size / q;
+            let whole = inner[j].size.is_multiple_of(q) && size.is_multiple_of(steps) && q * (steps - 1) <= room[j];
+            if !whole || digits[j + 1..].iter().any(|&q| q > 0) {
+                return None;
+            }
+            room[j] -= q * (steps - 1);
+            parts.push((steps, q as isize * inner[j].stride));
+            (size, step) = (size / steps, step * steps);
+        }
+        loops.extend(parts.into_iter().rev());
+    }
+    Some(Layout::strided(usize::try_from(start).ok()?, &loops))
 }
 
 /// The loops, outermost first, that walk through a table, if there are any.
@@ -399,6 +447,36 @@ mod tests {
         assert!(back.after(&transpose).iter().eq(0..6));
         let row = Layout::strided(2, &[(2, 1)]);
         assert_eq!(row.after(&transpose).iter().collect::<Vec<_>>(), [1, 4]);
+    }
+
+    #[test]
+    fn loops_through_loops_are_what_a_table_says() {
+        let mut rng = crate::random::SplitMix64::new(4);
+        let (mut direct, mut all) = (0, 0);
+        for _ in 0..20_000 {
+            let mut loops = |reach: usize| {
+                let count = 1 + rng.below(4) as usize;
+                let dims: Vec<(usize, isize)> = (0..count)
+                    .map(|_| {
+                        let stride = [0, 1, 2, 3, 4, 6, 8, 12, 24, -1, -4][rng.below(11) as usize];
+                        (1 + rng.below(6) as usize, stride)
+                    })
+                    .collect();
+                Layout::strided(rng.below(reach as u64) as usize, &dims)
+            };
+            let (inner, outer) = (loops(100), loops(9));
+            if !inner.fits(1 << 20) || !outer.fits(inner.len()) {
+                continue;
+            }
+            let source: Vec<usize> = inner.iter().collect();
+            let table = Layout::table(outer.iter().map(|i| source[i] as u32).collect::<Vec<_>>());
+            assert_eq!(outer.after(&inner), table, "{outer:?} after {inner:?}");
+            all += 1;
+            if let (Layout::Strided { offset, dims }, Layout::Strided { offset: from, dims: within }) = (&outer, &inner) {
+                direct += usize::from(loops_through((*offset, dims), (*from, within)).is_some());
+            }
+        }
+        assert!(direct > all / 3 && all > 1000, "{direct} of {all}");
     }
 
     #[test]
