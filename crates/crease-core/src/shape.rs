@@ -333,7 +333,8 @@ impl Layout {
 /// carry, and the sum of digits times strides is linear in the outer counters. A loop that walks on into the next digit is
 /// taken apart there. Backward loops, and whatever else does not fit, are left to a table.
 fn loops_through((offset, outer): (usize, &[Dim]), (from, inner): (usize, &[Dim])) -> Option<Layout> {
-    let digit = |index: usize, j: usize| index / inner[j + 1..].iter().map(|d| d.size).product::<usize>() % inner[j].size;
+    let digit =
+        |index: usize, j: usize| index / inner[j + 1..].iter().map(|d| d.size).product::<usize>() % inner[j].size;
     let total: usize = inner.iter().map(|d| d.size).product();
     let mut room: Vec<usize> = (0..inner.len()).map(|j| inner[j].size - 1 - digit(offset, j)).collect();
     let mut start = from as isize;
@@ -472,7 +473,8 @@ mod tests {
             let table = Layout::table(outer.iter().map(|i| source[i] as u32).collect::<Vec<_>>());
             assert_eq!(outer.after(&inner), table, "{outer:?} after {inner:?}");
             all += 1;
-            if let (Layout::Strided { offset, dims }, Layout::Strided { offset: from, dims: within }) = (&outer, &inner) {
+            if let (Layout::Strided { offset, dims }, Layout::Strided { offset: from, dims: within }) = (&outer, &inner)
+            {
                 direct += usize::from(loops_through((*offset, dims), (*from, within)).is_some());
             }
         }

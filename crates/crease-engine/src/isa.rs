@@ -17,6 +17,8 @@ pub trait Isa {
     type F32: Simd<f32>;
     /// A register of f64.
     type F64: Simd<f64>;
+    /// The same machine with registers half as wide, if it has them.
+    type Narrow: Isa;
 }
 
 /// A vector register, for the few loops that the compiler does not keep in registers by itself.
@@ -45,10 +47,13 @@ pub unsafe trait Simd<T>: Copy {
     /// `self * a + b`, fused where the machine can.
     #[doc(hidden)]
     unsafe fn times_plus(self, a: Self, b: Self) -> Self;
+    /// The lanes of both in turn: the first half of them, and the second.
+    #[doc(hidden)]
+    unsafe fn interleave(self, other: Self) -> (Self, Self);
 }
 
 macro_rules! simd {
-    ($v:ty, $t:ident, $n:literal, $features:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $fma:ident, $some:ident) => {
+    ($v:ty, $t:ident, $n:literal, $features:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $fma:ident, $some:ident, $interleave:expr) => {
         // SAFETY: each is one instruction of the features named
         #[cfg(target_arch = "x86_64")]
         unsafe impl Simd<$t> for $v {
@@ -81,9 +86,116 @@ macro_rules! simd {
             unsafe fn times_plus(self, a: Self, b: Self) -> Self {
                 x86::$fma(self, a, b)
             }
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn interleave(self, other: Self) -> (Self, Self) {
+                $interleave(self, other)
+            }
         }
     };
 }
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn in_turn_16(a: x86::__m512, b: x86::__m512) -> (x86::__m512, x86::__m512) {
+    let low = x86::_mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    let high = x86::_mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    (x86::_mm512_permutex2var_ps(a, low, b), x86::_mm512_permutex2var_ps(a, high, b))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn in_turn_8(a: x86::__m512d, b: x86::__m512d) -> (x86::__m512d, x86::__m512d) {
+    let low = x86::_mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+    let high = x86::_mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    (x86::_mm512_permutex2var_pd(a, low, b), x86::_mm512_permutex2var_pd(a, high, b))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn in_turn_8_half(a: x86::__m256, b: x86::__m256) -> (x86::__m256, x86::__m256) {
+    let (low, high) = (x86::_mm256_unpacklo_ps(a, b), x86::_mm256_unpackhi_ps(a, b));
+    (x86::_mm256_permute2f128_ps::<0x20>(low, high), x86::_mm256_permute2f128_ps::<0x31>(low, high))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn in_turn_4_half(a: x86::__m256d, b: x86::__m256d) -> (x86::__m256d, x86::__m256d) {
+    let (low, high) = (x86::_mm256_unpacklo_pd(a, b), x86::_mm256_unpackhi_pd(a, b));
+    (x86::_mm256_permute2f128_pd::<0x20>(low, high), x86::_mm256_permute2f128_pd::<0x31>(low, high))
+}
+
+/// Half a register of AVX-512: some lanes by way of a mask, which AVX2 has only at a high price.
+macro_rules! half {
+    ($name:ident, $v:ident, $t:ident, $n:literal, $load:ident, $store:ident) => {
+        #[doc(hidden)]
+        #[cfg(target_arch = "x86_64")]
+        #[derive(Clone, Copy)]
+        pub struct $name(x86::$v);
+
+        // SAFETY: each is one of the full register, or one instruction of the features named
+        #[cfg(target_arch = "x86_64")]
+        unsafe impl Simd<$t> for $name {
+            const N: usize = $n;
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn splat(x: $t) -> Self {
+                // SAFETY: by the contract of the trait
+                $name(unsafe { Simd::<$t>::splat(x) })
+            }
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn load(from: *const $t) -> Self {
+                // SAFETY: by the contract of the trait
+                $name(unsafe { Simd::<$t>::load(from) })
+            }
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn store(self, to: *mut $t) {
+                // SAFETY: by the contract of the trait
+                unsafe { Simd::<$t>::store(self.0, to) }
+            }
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512vl")]
+            unsafe fn load_some(from: *const $t, len: usize) -> Self {
+                // SAFETY: by the contract of the trait
+                $name(unsafe { x86::$load((1u16 << len.clamp(1, $n)).wrapping_sub(1) as x86::__mmask8, from) })
+            }
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512vl")]
+            unsafe fn store_some(self, to: *mut $t, len: usize) {
+                // SAFETY: by the contract of the trait
+                unsafe { x86::$store(to, (1u16 << len.clamp(1, $n)).wrapping_sub(1) as x86::__mmask8, self.0) }
+            }
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn add(self, other: Self) -> Self {
+                // SAFETY: by the contract of the trait
+                $name(unsafe { Simd::<$t>::add(self.0, other.0) })
+            }
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn times_plus(self, a: Self, b: Self) -> Self {
+                // SAFETY: by the contract of the trait
+                $name(unsafe { Simd::<$t>::times_plus(self.0, a.0, b.0) })
+            }
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn interleave(self, other: Self) -> (Self, Self) {
+                // SAFETY: by the contract of the trait
+                let (low, high) = unsafe { Simd::<$t>::interleave(self.0, other.0) };
+                ($name(low), $name(high))
+            }
+        }
+    };
+}
+
+half!(Half32, __m256, f32, 8, _mm256_maskz_loadu_ps, _mm256_mask_storeu_ps);
+half!(Half64, __m256d, f64, 4, _mm256_maskz_loadu_pd, _mm256_mask_storeu_pd);
 
 /// Some lanes by way of a mask.
 macro_rules! masked {
@@ -148,7 +260,8 @@ simd!(
     _mm512_storeu_ps,
     _mm512_add_ps,
     _mm512_fmadd_ps,
-    masked
+    masked,
+    in_turn_16
 );
 simd!(
     x86::__m512d,
@@ -160,7 +273,8 @@ simd!(
     _mm512_storeu_pd,
     _mm512_add_pd,
     _mm512_fmadd_pd,
-    masked
+    masked,
+    in_turn_8
 );
 simd!(
     x86::__m256,
@@ -172,7 +286,8 @@ simd!(
     _mm256_storeu_ps,
     _mm256_add_ps,
     _mm256_fmadd_ps,
-    copied
+    copied,
+    in_turn_8_half
 );
 simd!(
     x86::__m256d,
@@ -184,7 +299,8 @@ simd!(
     _mm256_storeu_pd,
     _mm256_add_pd,
     _mm256_fmadd_pd,
-    copied
+    copied,
+    in_turn_4_half
 );
 
 // SAFETY: plain arithmetic
@@ -224,6 +340,10 @@ unsafe impl<T: Copy + Default + std::ops::Add<Output = T> + std::ops::Mul<Output
     unsafe fn times_plus(self, a: Self, b: Self) -> Self {
         std::array::from_fn(|i| self[i] * a[i] + b[i])
     }
+    #[inline(always)]
+    unsafe fn interleave(self, other: Self) -> (Self, Self) {
+        ([self[0], other[0], self[1], other[1]], [self[2], other[2], self[3], other[3]])
+    }
 }
 
 pub struct Portable;
@@ -231,12 +351,17 @@ pub struct Portable;
 pub struct Avx2;
 #[cfg(target_arch = "x86_64")]
 pub struct Avx512;
+/// AVX-512 with registers half as wide, for rows that would leave much of a full one empty. Many machines take a full
+/// register as two halves one after the other, so nothing is lost.
+#[cfg(target_arch = "x86_64")]
+pub struct Avx512Half;
 
 impl Isa for Portable {
     const FMA: bool = cfg!(target_arch = "aarch64");
     const REGISTERS: usize = 16;
     type F32 = [f32; 4];
     type F64 = [f64; 4];
+    type Narrow = Portable;
 }
 #[cfg(target_arch = "x86_64")]
 impl Isa for Avx2 {
@@ -244,6 +369,7 @@ impl Isa for Avx2 {
     const REGISTERS: usize = 16;
     type F32 = x86::__m256;
     type F64 = x86::__m256d;
+    type Narrow = Avx2;
 }
 #[cfg(target_arch = "x86_64")]
 impl Isa for Avx512 {
@@ -251,6 +377,15 @@ impl Isa for Avx512 {
     const REGISTERS: usize = 32;
     type F32 = x86::__m512;
     type F64 = x86::__m512d;
+    type Narrow = Avx512Half;
+}
+#[cfg(target_arch = "x86_64")]
+impl Isa for Avx512Half {
+    const FMA: bool = true;
+    const REGISTERS: usize = 32;
+    type F32 = Half32;
+    type F64 = Half64;
+    type Narrow = Avx512Half;
 }
 
 /// A loop to be compiled for several machines.
@@ -269,11 +404,22 @@ pub(crate) enum Level {
     Avx512,
 }
 
-/// The best instructions of this machine.
+/// The best instructions of this machine, or lesser ones if the environment names them.
 pub(crate) fn level() -> Level {
     static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(detect)
+    *LEVEL.get_or_init(|| {
+        let named = match std::env::var(VARIABLE).as_deref() {
+            Ok("portable") => Level::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Ok("avx2") => Level::Avx2,
+            _ => return detect(),
+        };
+        named.min(detect())
+    })
 }
+
+/// The variable of the environment that names lesser instructions.
+const VARIABLE: &str = "CREASE_INSTRUCTIONS";
 
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Level {
@@ -322,5 +468,30 @@ pub(crate) fn dispatch<K: Kernel>(k: K) -> K::Output {
         // SAFETY: as above
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { avx512(k) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All tests of this crate once more in processes of their own, on what lesser machines have.
+    #[test]
+    fn kernels_pass_their_tests_on_lesser_instructions() {
+        if std::env::var_os(VARIABLE).is_some() {
+            return;
+        }
+        let tests = std::env::current_exe().unwrap();
+        for lesser in ["avx2", "portable"] {
+            let run = std::process::Command::new(&tests).env(VARIABLE, lesser).output().unwrap();
+            assert!(run.status.success(), "{lesser}: {}", String::from_utf8_lossy(&run.stdout));
+        }
+    }
+
+    #[test]
+    fn lesser_instructions_are_taken_when_they_are_named() {
+        if let Ok(named) = std::env::var(VARIABLE) {
+            assert_eq!(format!("{:?}", level()).to_lowercase(), named);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Compiled programs do what the interpreter says: on the cases of the corpus, on random programs, and on their derivatives.
 
+mod lesser;
+
 use crease_core::differentiate::{How, Selection, backprop, forprop, jvp, vjp};
 use crease_core::{Arithmetic, Number, Observer, Program, Tensor, run_with};
 use crease_corpus::cases;
@@ -174,4 +176,9 @@ fn errors_are_those_of_the_interpreter() {
     let error = engine(&c, &[Tensor::scalar(1.0), Tensor::scalar(0.0)]).unwrap_err();
     assert_eq!(error, "division by zero, in `x0 / x1` of program `f`");
     assert!(f64::EXACT || engine(&c, &[Tensor::scalar(f64::NAN), Tensor::scalar(1.0)]).is_err());
+}
+
+#[test]
+fn lesser_instructions_pass_these_tests_too() {
+    lesser::again();
 }

@@ -1,5 +1,7 @@
 //! Many points: in lanes, on threads, summed; and without allocation.
 
+mod lesser;
+
 use crease_core::differentiate::{How, Selection};
 use crease_core::{Arithmetic, Program};
 use crease_corpus::random::{Rng, any_options, program};
@@ -141,4 +143,9 @@ fn mlp() -> Program {
     let h = b.relu(h).unwrap();
     let y = b.logsumexp(h).unwrap();
     b.finish(&[y]).unwrap()
+}
+
+#[test]
+fn lesser_instructions_pass_these_tests_too() {
+    lesser::again();
 }

@@ -1,5 +1,7 @@
 //! Directional derivatives of the engine at kinks: difference quotients of piecewise-linear programs are exact near a point.
 
+mod lesser;
+
 use crease_core::differentiate::{How, backprop};
 use crease_core::{Tensor, kinks, run};
 use crease_corpus::compare::{convert, moved};
@@ -128,4 +130,9 @@ fn a_clarke_subgradient_is_the_gradient_a_little_further_along() {
         }
     }
     assert!(checked > refused, "{checked} checked, {refused} refused");
+}
+
+#[test]
+fn lesser_instructions_pass_these_tests_too() {
+    lesser::again();
 }

@@ -1,5 +1,7 @@
 //! Convolutions, pooling and products of many sizes, against the interpreter.
 
+mod lesser;
+
 use crease_core::differentiate::{How, backprop};
 use crease_core::random::SplitMix64;
 use crease_core::{BuildError, Builder, Conv2d, Program, Shape, Tensor, Window, run};
@@ -119,4 +121,9 @@ fn products_of_many_sizes() {
             assert_eq!(out, expected[0].data(), "{p}");
         }
     }
+}
+
+#[test]
+fn lesser_instructions_pass_these_tests_too() {
+    lesser::again();
 }
