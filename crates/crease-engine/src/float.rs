@@ -1,6 +1,7 @@
 //! The two kinds of numbers that programs are compiled for, with the arithmetic of the interpreter written so that it
 //! vectorises: no branches where a selection will do.
 
+use crate::kernel::math;
 use crease_core::Number;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
@@ -65,6 +66,9 @@ pub trait Float:
     fn library_powi(self, k: i32) -> Self;
     #[doc(hidden)]
     fn vector_exp(self) -> Self;
+    /// With fused products: only for kernels that have them.
+    #[doc(hidden)]
+    fn fused_exp(self) -> Self;
     #[doc(hidden)]
     fn vector_ln(self) -> Self;
     #[doc(hidden)]
@@ -77,7 +81,7 @@ pub trait Float:
 }
 
 macro_rules! float {
-    ($t:ident, $v:ident, $exp:path, $ln:path, $tanh:path) => {
+    ($t:ident, $v:ident, [$exp:expr, $fused:expr], $ln:path, $tanh:path) => {
         impl Float for $t {
             type V<I: crate::isa::Isa> = I::$v;
             const ZERO: Self = 0.0;
@@ -131,6 +135,10 @@ macro_rules! float {
                 $exp(self)
             }
             #[inline(always)]
+            fn fused_exp(self) -> Self {
+                $fused(self)
+            }
+            #[inline(always)]
             fn vector_ln(self) -> Self {
                 $ln(self)
             }
@@ -150,8 +158,8 @@ macro_rules! float {
     };
 }
 
-float!(f64, F64, crate::kernel::math::exp64, crate::kernel::math::ln64, crate::kernel::math::tanh64);
-float!(f32, F32, crate::kernel::math::exp32, crate::kernel::math::ln32, crate::kernel::math::tanh32);
+float!(f64, F64, [math::exp64::<false>, math::exp64::<true>], math::ln64, math::tanh64);
+float!(f32, F32, [math::exp32, math::exp32], math::ln32, math::tanh32);
 
 /// The larger of two numbers as the interpreter has it: NaN wins, and 0 is above -0.
 #[inline(always)]

@@ -31,12 +31,17 @@
 //! # How closely it agrees with the interpreter
 //!
 //! [`Agreement::Bits`] is bit for bit, in `f64` and in `f32`. [`Agreement::Rounding`], the default, is so for the values of scalar
-//! code. In tensor code it takes sums in another order and fuses products into them, so a sum of n terms is off by at most n
+//! code. In tensor code it takes sums in another order, fuses products into them and takes a common factor out of them (the
+//! rows of a matrix product are summed before they are multiplied), so a sum of n terms is off by at most n
 //! roundings of the sum of their absolute values; the exponential and the logarithm are off by 2 units in the last place, the
 //! hyperbolic tangent by 4. At kinks the choice is always that of the interpreter for the numbers that arrive there. NaN,
 //! infinities, subnormal numbers and signed zeros come out as there, with two exceptions under `Rounding`: a zero derivative may
 //! have the other sign, and a derivative that is multiplied by a zero adjoint or by a zero weight of a maximum is 0 even if
 //! it is infinite.
+//!
+//! Kernels use the best vector instructions that the machine has. Another kind adds in another order, so under `Rounding` two
+//! kinds of machine may differ in the last places. The environment variable `CREASE_INSTRUCTIONS`, set to `avx2` or `portable`
+//! before the first run, holds a process to lesser ones: to compare results, or to test.
 //!
 //! In checked arithmetic a run that meets something that is not finite hands over to the interpreter, whose error says where.
 //! What nobody needs is not computed, so an error hidden there goes unnoticed, and a branch that was not chosen costs the time of

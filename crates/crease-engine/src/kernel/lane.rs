@@ -5,6 +5,7 @@
 
 use crate::float::{Float, maximum, slope};
 use crate::isa::{Isa, Kernel, dispatch};
+use crate::kernel::dots::Dots;
 use crease_core::Ties;
 
 /// So many partial results are kept, to fill the vector units.
@@ -319,7 +320,8 @@ impl<T: Float> Kernel for Powers<'_, T> {
     #[inline(always)]
     fn run<I: Isa>(self) -> T {
         for (p, &x) in self.powers.iter_mut().zip(self.xs) {
-            *p = (x - self.top).vector_exp();
+            let x = x - self.top;
+            *p = if I::FMA { x.fused_exp() } else { x.vector_exp() };
         }
         wide_sum(self.powers, |x| x)
     }
@@ -336,37 +338,9 @@ pub(crate) fn max_linear<T: Float>(a: &[T], x: &[T], exact: bool, rows: &mut [T]
         }
         return max(rows);
     }
-    // a stretch of x serves all rows while it is near
-    rows.fill(T::NEG_ZERO);
-    for (k, part) in x.chunks(LOCATE / 2).enumerate() {
-        let from = k * (LOCATE / 2);
-        for (value, row) in rows.iter_mut().zip(a.chunks_exact(n)) {
-            *value += dispatch(Dot { a: &row[from..from + part.len()], b: part });
-        }
-    }
+    let (count, row) = (rows.len(), n as isize);
+    dispatch(Dots { matrix: a, at: 0, row, rows: count, x, out: rows, to: 0, step: 1 });
     max(rows)
-}
-
-pub(crate) struct Dot<'a, T> {
-    pub a: &'a [T],
-    pub b: &'a [T],
-}
-
-impl<T: Float> Kernel for Dot<'_, T> {
-    type Output = T;
-    #[inline(always)]
-    fn run<I: Isa>(self) -> T {
-        let mut sums = [T::NEG_ZERO; WIDE];
-        let (a, rest_a) = self.a.as_chunks::<WIDE>();
-        let (b, rest_b) = self.b.as_chunks::<WIDE>();
-        for (a, b) in a.iter().zip(b) {
-            for ((s, &a), &b) in sums.iter_mut().zip(a).zip(b) {
-                *s = if I::FMA { a.fused(b, *s) } else { a * b + *s };
-            }
-        }
-        let total = wide_sum(&sums, |x| x);
-        rest_a.iter().zip(rest_b).fold(total, |s, (&a, &b)| s + a * b)
-    }
 }
 
 /// A number times a share of which 0 and 1 only move numbers about.

@@ -13,14 +13,21 @@
 const ROUND64: f64 = 6755399441055744.0;
 const ROUND32: f32 = 12582912.0;
 
-/// The exponential of an f64.
+/// `a * b + c`, in one instruction or in two.
 #[inline(always)]
-pub(crate) fn exp64(x: f64) -> f64 {
+fn times_plus<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// The exponential of an f64; with fused products, where the machine has them, it is nearly twice as fast.
+#[inline(always)]
+pub(crate) fn exp64<const FUSED: bool>(x: f64) -> f64 {
     let x = if x > 710.0 { 710.0 } else { x };
     let x = if x < -746.0 { -746.0 } else { x };
     let t = x * std::f64::consts::LOG2_E + ROUND64;
     let k = t - ROUND64;
-    let r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
+    let r = times_plus::<FUSED>(-k, 6.93147180369123816490e-01, x);
+    let r = times_plus::<FUSED>(-k, 1.90821492927058770002e-10, r);
     let mut p = 1.0 / 6227020800.0;
     for c in [
         1.0 / 479001600.0,
@@ -35,7 +42,7 @@ pub(crate) fn exp64(x: f64) -> f64 {
         1.0 / 6.0,
         0.5,
     ] {
-        p = p * r + c;
+        p = times_plus::<FUSED>(p, r, c);
     }
     let p = 1.0 + (r + r * r * p);
     // two factors, because 2^k alone may overflow or vanish where the result does not
@@ -130,7 +137,7 @@ pub(crate) fn tanh64(x: f64) -> f64 {
     let p = (-9.64399179425052238628e-1 * z - 9.92877231001918586564e1) * z - 1.61468768441708447952e3;
     let q = ((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z + 4.84406305325125486048e3;
     let near = (x + x * (z * (p / q))).copysign(x);
-    let far = (1.0 - 2.0 / (exp64(2.0 * x.abs()) + 1.0)).copysign(x);
+    let far = (1.0 - 2.0 / (exp64::<false>(2.0 * x.abs()) + 1.0)).copysign(x);
     if x.abs() < 0.625 { near } else { far }
 }
 
@@ -186,10 +193,12 @@ mod tests {
     #[test]
     fn errors_stay_within_the_stated_bounds() {
         for x in points(-708.0, 709.7).chain(points(-1.0, 1.0)).chain(ODD) {
-            assert!(apart64(exp64(x), x.exp()) <= 2, "exp {x}: {} {}", exp64(x), x.exp());
+            assert!(apart64(exp64::<false>(x), x.exp()) <= 2, "exp {x}: {} {}", exp64::<false>(x), x.exp());
+            assert!(apart64(exp64::<true>(x), x.exp()) <= 2, "exp {x}: {} {}", exp64::<true>(x), x.exp());
         }
         for x in points(-746.0, -708.0) {
-            assert!(apart64(exp64(x), x.exp()) <= 2, "exp {x}: {:e} {:e}", exp64(x), x.exp());
+            assert!(apart64(exp64::<false>(x), x.exp()) <= 2, "exp {x}: {:e} {:e}", exp64::<false>(x), x.exp());
+            assert!(apart64(exp64::<true>(x), x.exp()) <= 2, "exp {x}: {:e} {:e}", exp64::<true>(x), x.exp());
         }
         let logs = points(-700.0, 700.0).map(f64::exp).chain(points(0.5, 2.0)).chain(points(0.0, 1e-307)).chain(ODD);
         for x in logs {
@@ -219,6 +228,6 @@ mod tests {
     fn signs_of_zeros_are_kept() {
         assert_eq!(tanh64(-0.0).to_bits(), (-0.0_f64).to_bits());
         assert_eq!(tanh32(-0.0).to_bits(), (-0.0_f32).to_bits());
-        assert_eq!((exp64(0.0), exp64(-0.0), ln64(1.0)), (1.0, 1.0, 0.0));
+        assert_eq!((exp64::<false>(0.0), exp64::<true>(-0.0), ln64(1.0)), (1.0, 1.0, 0.0));
     }
 }

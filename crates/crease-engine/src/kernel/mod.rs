@@ -1,5 +1,6 @@
 //! Loops over numbers. A kernel gets slices and knows nothing of programs.
 
+pub(crate) mod dots;
 pub(crate) mod lane;
 pub(crate) mod math;
 pub(crate) mod order;

@@ -251,18 +251,18 @@ enum Block<'a, T> {
     One(T),
 }
 
-impl<T: Float> Kernel for Run<'_, '_, T> {
+impl<'a, T: Float> Kernel for Run<'a, '_, T> {
     type Output = bool;
     #[inline(always)]
     fn run<I: Isa>(self) -> bool {
         let g = self.group;
         let size = g.block;
         let mut fine = true;
-        let registers = Registers::new(self.space, size, g.registers);
+        let mut registers = Registers::new(self.space, size, g.registers);
         let mut start = 0;
         while start < g.elements {
             let len = size.min(g.elements - start);
-            let get = |s: Source<T>| match s {
+            let get = |registers: &Registers<'a, T>, s: Source<T>| match s {
                 Source::Const(c) => Block::One(c),
                 Source::One(b, at) => Block::One(self.p.read(b)[at]),
                 Source::Memory(b) => Block::Many(&self.p.read(b)[start..start + len]),
@@ -271,21 +271,27 @@ impl<T: Float> Kernel for Run<'_, '_, T> {
             for s in &g.steps {
                 match s {
                     Step::Load { buf, walk, to } => {
-                        let out = registers.write(*to, len);
-                        g.walks[*walk as usize].load(self.p.read(*buf), start, out);
+                        let (walk, source) = (&g.walks[*walk as usize], self.p.read(*buf));
+                        match walk.straight(start, len) {
+                            Some(at) if (*to as usize) < ELSEWHERE => {
+                                registers.elsewhere[*to as usize] = Some(&source[at..at + len]);
+                            }
+                            _ => walk.load(source, start, registers.write(*to, len)),
+                        }
                     }
                     Step::Unit { unit, args, to } => {
+                        let args = args.map(|a| get(&registers, a));
                         let out = match to {
                             Target::Register(r) => registers.write(*r, len),
                             Target::Memory(b) => &mut self.p.write(*b)[start..start + len],
                         };
-                        apply(*unit, args.map(get), out, !self.how.exact);
+                        apply(*unit, args, out, !self.how.exact);
                         if self.how.checked {
                             fine &= all_finite(out);
                         }
                     }
                     Step::Sum { from, walk, into } => {
-                        if let Block::Many(x) = get(*from) {
+                        if let Block::Many(x) = get(&registers, *from) {
                             g.walks[*walk as usize].add(x, start, self.p.write(*into), self.how.exact);
                         }
                     }
@@ -367,29 +373,40 @@ fn pick<T: Float>([a, b, c]: [Block<'_, T>; 3], out: &mut [T]) {
     }
 }
 
-/// Blocks that live in the workspace.
+/// So many registers at most can stand for numbers that lie elsewhere.
+const ELSEWHERE: usize = 32;
+
+/// Blocks that live in the workspace, or stand for a block of a buffer that lies just as it is wanted: one from outside the
+/// group, which the group does not write.
 struct Registers<'s, T> {
     start: *mut T,
     size: usize,
+    elsewhere: [Option<&'s [T]>; ELSEWHERE],
     space: std::marker::PhantomData<&'s mut [T]>,
 }
 
 impl<'s, T> Registers<'s, T> {
     fn new(space: &'s mut [T], size: usize, count: usize) -> Self {
         assert!(space.len() >= size * count, "the workspace holds all registers");
-        Registers { start: space.as_mut_ptr(), size, space: std::marker::PhantomData }
+        let elsewhere = [None; ELSEWHERE];
+        Registers { start: space.as_mut_ptr(), size, elsewhere, space: std::marker::PhantomData }
     }
 
     #[inline(always)]
     fn read(&self, r: u32, len: usize) -> &'s [T] {
+        if let Some(Some(block)) = self.elsewhere.get(r as usize) {
+            return block;
+        }
         // SAFETY: the register lies inside the space; a step never writes to a register that it reads (see `allocate`), and
         // nothing else holds it beyond its step
         unsafe { std::slice::from_raw_parts(self.start.add(r as usize * self.size), len) }
     }
 
     #[inline(always)]
-    #[allow(clippy::mut_from_ref)]
-    fn write(&self, r: u32, len: usize) -> &'s mut [T] {
+    fn write(&mut self, r: u32, len: usize) -> &'s mut [T] {
+        if let Some(block) = self.elsewhere.get_mut(r as usize) {
+            *block = None;
+        }
         // SAFETY: as above
         unsafe { std::slice::from_raw_parts_mut(self.start.add(r as usize * self.size), len) }
     }

@@ -1,25 +1,40 @@
 //! Blocked matrix products.
 //!
-//! Sums of a tile of the result stay in registers while a stretch of the inner dimension goes by. Matrices are read where they
-//! lie: the first one number by number, along any strides, the second one a register at a time, for which its columns must be
-//! neighbours; if they are not, and for the last few columns, a copy is made in the workspace. Blocks are sized so that a
-//! part of the first matrix stays in the second cache. The order of every sum is fixed.
+//! Sums of a tile of the result stay in registers while a stretch of the inner dimension goes by. Both matrices are copied
+//! into the workspace in the order in which tiles read them, unless they are so small that copying is not repaid: rows of a
+//! power of two of bytes would otherwise fall into the same few places of the caches. Blocks are sized so that a part of
+//! the first matrix stays in the second cache and one panel of the second matrix in the first. The order of every sum is fixed.
 
 use super::product::View;
 use crate::float::Float;
 use crate::isa::{Isa, Kernel, Simd};
 
 /// The inner dimension is taken in stretches of so many.
-const DEEP: usize = 512;
+const DEEP: usize = 256;
 /// So many rows stay in the second cache.
 const TALL: usize = 96;
 /// The most columns of a tile: two registers of the widest kind.
 const WIDE: usize = 32;
+/// The second matrix is copied if the first has so many rows.
+const ROWS_REPAY: usize = 48;
+/// The first matrix is copied if the second has so many columns.
+const COLUMNS_REPAY: usize = 64;
+
+/// How many numbers of working space a product needs: for the second matrix, then for a block of the first.
+fn spaces(view: &View, [m, n, k]: [usize; 3]) -> [usize; 2] {
+    let columns = if in_place(view, m) { WIDE } else { n.next_multiple_of(WIDE) };
+    let rows = if n >= COLUMNS_REPAY { m.min(TALL) } else { 0 };
+    [columns * k.min(DEEP), rows * k.min(DEEP)]
+}
 
 /// How many numbers of working space a product needs.
-pub(crate) fn space(view: &View, [_, n, k]: [usize; 3]) -> usize {
-    let columns = if view.column == 1 { WIDE } else { n.next_multiple_of(WIDE) };
-    columns * k.min(DEEP)
+pub(crate) fn space(view: &View, size: [usize; 3]) -> usize {
+    spaces(view, size).iter().sum()
+}
+
+/// Whether whole panels of the second matrix are read where they lie.
+fn in_place(b: &View, rows: usize) -> bool {
+    b.column == 1 && rows < ROWS_REPAY
 }
 
 /// A product of two matrices.
@@ -36,7 +51,12 @@ impl<T: Float> Kernel for Gemm<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        if I::REGISTERS >= 32 { self.blocks::<I, 12>() } else { self.blocks::<I, 6>() }
+        match (I::REGISTERS >= 32, self.size[1] >= COLUMNS_REPAY) {
+            (true, true) => self.blocks::<I, 12, 8, true>(),
+            (true, false) => self.blocks::<I, 12, 8, false>(),
+            (false, true) => self.blocks::<I, 6, 4, true>(),
+            (false, false) => self.blocks::<I, 6, 4, false>(),
+        }
     }
 }
 
@@ -48,59 +68,119 @@ struct Panel<T> {
 }
 
 impl<T: Float> Gemm<'_, T> {
+    /// In tiles of `M` rows, of `F` where those are too many, and of one at last; with the first matrix copied or not.
     #[inline(always)]
-    fn blocks<I: Isa, const M: usize>(self) {
+    fn blocks<I: Isa, const M: usize, const F: usize, const COPIED: bool>(self) {
         let [m, n, k] = self.size;
         let [va, vb, vo] = self.views;
         // every element that is read or written lies inside, so that no single access has to be checked
         assert!(va.index(m - 1, k - 1) < self.a.len() && vb.index(k - 1, n - 1) < self.b.len());
         assert!(vo.index(m - 1, n - 1) < self.out.len() && vo.column == 1);
-        assert!(self.space.len() >= space(&vb, self.size));
+        let [for_b, for_a] = spaces(&vb, self.size);
+        let (panels, rest) = self.space.split_at_mut(for_b);
+        let block = &mut rest[..for_a];
         let lanes = <T::V<I> as Simd<T>>::N;
         let columns = 2 * lanes;
-        let whole = n / columns * columns;
         // columns from here on are copied
-        let copied = if vb.column == 1 { whole } else { 0 };
+        let copied = if in_place(&vb, m) { n / columns * columns } else { 0 };
         for deep in (0..k).step_by(DEEP) {
             let depth = DEEP.min(k - deep);
-            for (p, panel) in (copied..n).step_by(columns).zip(self.space.chunks_exact_mut(columns * depth)) {
-                for (l, row) in panel.chunks_exact_mut(columns).enumerate() {
-                    for (j, x) in row.iter_mut().enumerate() {
-                        *x = if p + j < n { self.b[vb.index(deep + l, p + j)] } else { T::ZERO };
-                    }
-                }
+            for (p, panel) in (copied..n).step_by(columns).zip(panels.chunks_exact_mut(columns * depth)) {
+                let from = Lines { x: self.b, at: vb.index(deep, p), apart: vb.column, along: vb.row };
+                from.copy(columns.min(n - p), columns, panel);
             }
             for tall in (0..m).step_by(TALL) {
                 let end = m.min(tall + TALL);
+                if COPIED {
+                    let mut to = &mut block[..];
+                    let mut i = tall;
+                    while i < end {
+                        let rows = rows_from::<M, F>(end - i);
+                        let (tile, others) = to.split_at_mut(rows * depth);
+                        let from = Lines { x: self.a, at: va.index(i, deep), apart: va.row, along: va.column };
+                        from.copy(rows, rows, tile);
+                        (to, i) = (others, i + rows);
+                    }
+                }
                 for j in (0..n).step_by(columns) {
                     let panel = if j < copied {
                         Panel { start: self.b[vb.index(deep, j)..].as_ptr(), row: vb.row as usize }
                     } else {
                         let number = (j - copied) / columns;
-                        Panel { start: self.space[number * columns * depth..].as_ptr(), row: columns }
+                        Panel { start: panels[number * columns * depth..].as_ptr(), row: columns }
                     };
-                    let tile = Tile {
-                        a: self.a.as_ptr(),
-                        va,
-                        panel,
-                        out: self.out.as_mut_ptr(),
-                        vo,
-                        deep: (deep, depth),
-                        column: j,
-                        width: columns.min(n - j),
-                    };
+                    let (width, adds) = (columns.min(n - j), deep > 0);
                     let mut i = tall;
-                    while i + M <= end {
-                        tile.run::<I, M>(i);
-                        i += M;
-                    }
-                    while i + 4 <= end {
-                        tile.run::<I, 4>(i);
-                        i += 4;
-                    }
                     while i < end {
-                        tile.run::<I, 1>(i);
-                        i += 1;
+                        let rows = rows_from::<M, F>(end - i);
+                        let a = if COPIED {
+                            block[(i - tall) * depth..].as_ptr()
+                        } else {
+                            self.a[va.index(i, deep)..].as_ptr()
+                        };
+                        let out = self.out[vo.index(i, j)..].as_mut_ptr();
+                        let tile = Tile { a, va, panel, out, row: vo.row, depth, width, adds };
+                        if rows == M {
+                            tile.run::<I, M, COPIED>();
+                        } else if rows == F {
+                            tile.run::<I, F, COPIED>();
+                        } else {
+                            tile.run::<I, 1, COPIED>();
+                        }
+                        i += rows;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The rows of the next tile if so many are left.
+#[inline(always)]
+fn rows_from<const M: usize, const F: usize>(left: usize) -> usize {
+    if left >= M {
+        M
+    } else if left >= F {
+        F
+    } else {
+        1
+    }
+}
+
+/// Rows or columns of a matrix that begin `apart` from each other and whose numbers lie `along` apart.
+struct Lines<'a, T> {
+    x: &'a [T],
+    at: usize,
+    apart: isize,
+    along: isize,
+}
+
+impl<T: Float> Lines<'_, T> {
+    /// Copies `count` lines side by side: the first number of each, then the second of each; zeros for lines up to `wide`.
+    #[inline(always)]
+    fn copy(&self, count: usize, wide: usize, to: &mut [T]) {
+        /// Numbers that are read from one line before the next: those that come into the cache together.
+        const RUN: usize = 8;
+        let index =
+            |r: usize, l: usize| (self.at as isize + r as isize * self.apart + l as isize * self.along) as usize;
+        if self.apart == 1 {
+            for (l, to) in to.chunks_exact_mut(wide).enumerate() {
+                to[..count].copy_from_slice(&self.x[index(0, l)..][..count]);
+                to[count..].fill(T::ZERO);
+            }
+            return;
+        }
+        for (part, to) in to.chunks_mut(RUN * wide).enumerate() {
+            let depth = to.len() / wide;
+            for r in 0..wide {
+                if r >= count {
+                    to[r..].iter_mut().step_by(wide).for_each(|o| *o = T::ZERO);
+                } else if self.along == 1 {
+                    let line = &self.x[index(r, part * RUN)..][..depth];
+                    to[r..].iter_mut().step_by(wide).zip(line).for_each(|(o, &x)| *o = x);
+                } else {
+                    for (l, o) in to[r..].iter_mut().step_by(wide).enumerate() {
+                        *o = self.x[index(r, part * RUN + l)];
                     }
                 }
             }
@@ -110,48 +190,51 @@ impl<T: Float> Gemm<'_, T> {
 
 #[derive(Clone, Copy)]
 struct Tile<T> {
+    /// The first number of the first matrix.
     a: *const T,
+    /// How it lies if it was not copied.
     va: View,
     panel: Panel<T>,
+    /// The first number of the result, and the distance of its rows.
     out: *mut T,
-    vo: View,
-    deep: (usize, usize),
-    column: usize,
+    row: isize,
+    depth: usize,
     width: usize,
+    /// Whether the result holds sums already.
+    adds: bool,
 }
 
 impl<T: Float> Tile<T> {
-    /// `M` rows from number `i` on, of two registers each.
+    /// `M` rows of two registers each.
     #[inline(always)]
-    fn run<I: Isa, const M: usize>(self, i: usize) {
+    fn run<I: Isa, const M: usize, const COPIED: bool>(self) {
         let lanes = <T::V<I> as Simd<T>>::N;
-        let (from, depth) = self.deep;
+        let (row, column) = if COPIED { (1, M as isize) } else { (self.va.row, self.va.column) };
         // SAFETY: `blocks` has checked that all matrices lie inside their slices and that the workspace is large enough;
         // panels have two registers in each row; the instructions are those of the kernel
         unsafe {
             let mut sums = [[<T::V<I> as Simd<T>>::splat(T::ZERO); 2]; M];
-            let mut a = self.a.offset(self.va.at as isize + i as isize * self.va.row + from as isize * self.va.column);
-            let mut b = self.panel.start;
-            for _ in 0..depth {
+            let (mut a, mut b) = (self.a, self.panel.start);
+            for _ in 0..self.depth {
                 let x: [T::V<I>; 2] = [Simd::<T>::load(b), Simd::<T>::load(b.add(lanes))];
                 for (r, sum) in sums.iter_mut().enumerate() {
-                    let a = <T::V<I> as Simd<T>>::splat(*a.offset(r as isize * self.va.row));
+                    let a = <T::V<I> as Simd<T>>::splat(*a.offset(r as isize * row));
                     sum[0] = Simd::<T>::times_plus(a, x[0], sum[0]);
                     sum[1] = Simd::<T>::times_plus(a, x[1], sum[1]);
                 }
-                a = a.wrapping_offset(self.va.column);
+                a = a.wrapping_offset(column);
                 b = b.wrapping_add(self.panel.row);
             }
             for (r, sum) in sums.iter().enumerate() {
-                let to = self.out.add(self.vo.index(i + r, self.column));
+                let to = self.out.offset(r as isize * self.row);
                 for (j, &s) in sum.iter().enumerate() {
                     let left = self.width.saturating_sub(j * lanes).min(lanes);
                     let to = to.wrapping_add(j * lanes);
                     if left == lanes {
-                        let s = if from > 0 { Simd::<T>::add(s, Simd::<T>::load(to)) } else { s };
+                        let s = if self.adds { Simd::<T>::add(s, Simd::<T>::load(to)) } else { s };
                         Simd::<T>::store(s, to);
                     } else if left > 0 {
-                        let s = if from > 0 { Simd::<T>::add(s, Simd::<T>::load_some(to, left)) } else { s };
+                        let s = if self.adds { Simd::<T>::add(s, Simd::<T>::load_some(to, left)) } else { s };
                         Simd::<T>::store_some(s, to, left);
                     }
                 }

@@ -1,8 +1,9 @@
 //! From equations to nodes: views are resolved to index maps on buffers, lanes given as arguments are stacked, constants
 //! get their places.
 
+use super::pool::{Pool, Unpool};
 use super::walk::axes;
-use super::windows::{Conv, Pass, Pool, Unpool};
+use super::windows::{Conv, Pass};
 use crate::flat::{Flat, FlatEq, FlatOp, Operand};
 use crate::float::Float;
 use crate::unit::{LaneOp, Lowered, Part, Pick, Unit, lower, number};
@@ -63,6 +64,12 @@ pub(crate) enum Kind<T> {
         n: usize,
         count: usize,
     },
+    /// Log-sum-exp of each column of a matrix; then weights, as the matrix lies, if there are any.
+    Across {
+        src: Buf,
+        rows: usize,
+        count: usize,
+    },
     Permute {
         src: Buf,
         perm: Buf,
@@ -91,6 +98,7 @@ impl<T> Node<T> {
             Kind::Assemble(pieces) => pieces.iter().filter_map(|(a, _)| Some((a.buf()?, false))).collect(),
             Kind::MatMul { a, b, .. } => vec![(a.buf, false), (b.buf, false)],
             Kind::Lane { src, second, .. } => [Some(*src), *second].into_iter().flatten().map(|b| (b, false)).collect(),
+            Kind::Across { src, .. } => vec![(*src, false)],
             Kind::Permute { src, perm, .. } => vec![(*src, false), (*perm, false)],
             Kind::Conv(c, Pass::Forward) => vec![(c.image, false), (c.kernels.0, false)],
             Kind::Conv(c, Pass::Backward(_)) => vec![(c.values, false), (c.kernels.0, false)],

@@ -1,18 +1,22 @@
 //! Tensor programs: few equations, each on many numbers.
 //!
-//! A flat program enters; a plan leaves, a list of steps over buffers. [`lower`] resolves views, [`fuse`] decides what runs
-//! together, [`memory`] where results lie; then each step is a loop that was compiled for this machine: [`block`] for fused
-//! elementwise operations and their sums, [`assemble`], [`product`], [`lanes`]. A run allocates nothing.
+//! A flat program enters; a plan leaves, a list of steps over buffers. [`lower`] resolves views, [`pattern`] and [`rewrite`] find
+//! what can be had for less, [`fuse`] decides what runs together, [`memory`] where results lie; then each step is a loop that was compiled for this machine: [`block`] for fused elementwise operations and their sums, [`assemble`],
+//! [`product`], [`windows`], [`lanes`]. A run allocates nothing.
 
+mod across;
 mod assemble;
 mod block;
 mod fuse;
 mod gemm;
+mod hadamard;
 mod lanes;
 mod lower;
 mod memory;
 mod pattern;
+mod pool;
 mod product;
+mod rewrite;
 mod walk;
 mod windows;
 
@@ -21,7 +25,7 @@ use crate::float::{Float, all_finite};
 use crate::options::Explain;
 pub(crate) use block::Manner;
 use lower::{Buf, Kind, Node, Nodes, Origin};
-use memory::{Life, Place, Pointers};
+use memory::{Aligned, Life, Place, Pointers};
 
 /// A tensor program as code.
 pub(crate) struct Code<T> {
@@ -38,17 +42,19 @@ enum Step<T> {
     Fused(block::Fused<T>),
     Assemble(assemble::Assembly<T>, Buf),
     Product(product::Product, Buf),
+    Transform(hadamard::Transform<T>, Buf),
     Lanes(lanes::Lanes<T>),
+    Across(across::Across),
     Permute { src: Buf, perm: Buf, n: usize, inverse: bool, out: Buf },
     Conv(windows::Conv, windows::Pass, Buf),
-    Pool(windows::Pool),
-    Unpool(windows::Unpool),
+    Pool(pool::Pool),
+    Unpool(pool::Unpool),
 }
 
 /// The memory of a run.
 pub(crate) struct Memory<T> {
-    arena: Vec<T>,
-    space: Vec<T>,
+    arena: Aligned<T>,
+    space: Aligned<T>,
     positions: Vec<u32>,
     table: Vec<Entry<T>>,
 }
@@ -138,9 +144,18 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
             Kind::Assemble(pieces) => Step::Assemble(assemble::build(pieces, out, lens[out as usize]), out),
             Kind::MatMul { a, b, size } => {
                 let product = product::build(*a, *b, out, *size);
-                explain.say(format!("matrix product {}", product.describe()));
-                space = space.max(product.space());
-                Step::Product(product, out)
+                let fast = if manner.exact { None } else { hadamard::recognise(&product, &origins) };
+                match fast {
+                    Some(t) => {
+                        explain.say(format!("matrix product {}", t.describe()));
+                        Step::Transform(t, out)
+                    }
+                    None => {
+                        explain.say(format!("matrix product {}", product.describe()));
+                        space = space.max(product.space());
+                        Step::Product(product, out)
+                    }
+                }
             }
             Kind::Lane { op, pick, src, second, n, .. } => {
                 let wanted = node.out.iter().map(|&b| to[b as usize] > from[b as usize] || outputs.contains(&b));
@@ -156,6 +171,15 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
                 space = space.max(lanes.space());
                 positions = positions.max(*n);
                 Step::Lanes(lanes)
+            }
+            Kind::Across { src, rows, count } => {
+                explain.say(format!("log-sum-exp of {count} columns of {rows}"));
+                Step::Across(across::Across {
+                    src: *src,
+                    count: *count,
+                    values: out,
+                    weights: node.out.get(1).copied(),
+                })
             }
             Kind::Permute { src, perm, n, inverse } => {
                 Step::Permute { src: *src, perm: *perm, n: *n, inverse: *inverse, out }
@@ -177,7 +201,7 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
         });
     }
     lives.retain(|l| needed[l.buf as usize]);
-    let live: usize = lives.iter().map(|l| l.len).sum();
+    let (peak, total) = (memory::peak(&lives), lives.iter().map(|l| l.len).sum::<usize>());
     let (offsets, arena) = memory::place(lives);
     for (b, offset) in offsets {
         places[b as usize].0 = Place::Arena(offset);
@@ -189,7 +213,8 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
         }
     }
     explain.say(format!(
-        "tensor code: {} steps, {fused} elementwise operations in {} of them; {arena} numbers of memory for {live}",
+        "tensor code: {} steps, {fused} elementwise operations in {} of them; \
+         {arena} numbers of memory for {peak} alive at once, {total} in all; {space} of working space",
         steps.len(),
         steps.iter().filter(|s| matches!(s, Step::Fused(_))).count(),
     ));
@@ -199,8 +224,8 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
 impl<T: Float> Code<T> {
     pub fn memory(&self) -> Memory<T> {
         Memory {
-            arena: vec![T::ZERO; self.arena],
-            space: vec![T::ZERO; self.space],
+            arena: Aligned::zeros(self.arena),
+            space: Aligned::zeros(self.space),
             positions: vec![0; self.positions],
             table: vec![(std::ptr::null_mut(), 0); self.places.len()],
         }
@@ -217,7 +242,7 @@ impl<T: Float> Code<T> {
         // one for all points, or one for each
         let input =
             |i: usize| if inputs[i].len() == lens[i] { inputs[i] } else { &inputs[i][point * lens[i]..][..lens[i]] };
-        let arena = m.arena.as_mut_ptr();
+        let arena = m.arena.all().as_mut_ptr();
         for (entry, &(place, len)) in m.table.iter_mut().zip(&self.places) {
             let start = match place {
                 Place::Input(i) => input(i as usize).as_ptr().cast_mut(),
@@ -231,44 +256,43 @@ impl<T: Float> Code<T> {
         // SAFETY: the slices outlive the run; inputs and constants are never written; the planner lets buffers share a place
         // only if their lives do not meet
         let p = unsafe { Pointers::new(&m.table) };
-        let exact = self.manner.exact;
         let mut fine = true;
         for step in &self.steps {
-            match step {
-                Step::Fused(f) => fine &= f.run(&p, &mut m.space, self.manner),
-                Step::Assemble(a, out) => {
-                    a.run(&p, &mut m.space, exact);
-                    fine &= self.look(&p, &[*out]);
-                }
-                Step::Product(product, out) => {
-                    product.run(&p, &mut m.space, exact);
-                    fine &= self.look(&p, &[*out]);
-                }
-                Step::Lanes(lanes) => {
-                    lanes.run(&p, &mut m.space, &mut m.positions, exact);
-                    fine &= self.look(&p, &lanes.out[..1]);
-                }
-                Step::Conv(conv, pass, out) => {
-                    conv.run(&p, &mut m.space, *pass);
-                    fine &= self.look(&p, &[*out]);
-                }
-                Step::Pool(pool) => {
-                    pool.run(&p);
-                    fine &= self.look(&p, &[pool.values]);
-                }
-                Step::Unpool(pool) => {
-                    pool.run(&p, &mut m.space);
-                    fine &= self.look(&p, &[pool.out]);
-                }
-                Step::Permute { src, perm, n, inverse, out } => {
-                    let lanes = p.read(*src).chunks_exact(*n).zip(p.read(*perm).chunks_exact(*n));
-                    for ((lane, perm), out) in lanes.zip(p.write(*out).chunks_exact_mut(*n)) {
-                        crate::scalar::reorder(lane, perm, *inverse, out);
-                    }
+            fine &= self.step(step, &p, m.space.all(), &mut m.positions);
+        }
+        fine
+    }
+
+    /// Carries out one step; false if something was not finite and that was asked.
+    fn step(&self, step: &Step<T>, p: &Pointers<'_, T>, space: &mut [T], positions: &mut [u32]) -> bool {
+        let exact = self.manner.exact;
+        match step {
+            Step::Fused(f) => return f.run(p, space, self.manner),
+            Step::Product(product, _) => product.run(p, space, exact),
+            Step::Transform(t, _) => t.run(p),
+            Step::Assemble(a, _) => a.run(p, space, exact),
+            Step::Lanes(lanes) => lanes.run(p, space, positions, exact),
+            Step::Across(across) => across.run(p),
+            Step::Conv(conv, pass, _) => conv.run(p, space, *pass),
+            Step::Pool(pool) => pool.run(p),
+            Step::Unpool(pool) => pool.run(p, space),
+            Step::Permute { src, perm, n, inverse, out } => {
+                let lanes = p.read(*src).chunks_exact(*n).zip(p.read(*perm).chunks_exact(*n));
+                for ((lane, perm), out) in lanes.zip(p.write(*out).chunks_exact_mut(*n)) {
+                    crate::scalar::reorder(lane, perm, *inverse, out);
                 }
             }
         }
-        fine
+        match step {
+            Step::Product(_, out) | Step::Transform(_, out) | Step::Assemble(_, out) | Step::Conv(_, _, out) => {
+                self.look(p, &[*out])
+            }
+            Step::Lanes(lanes) => self.look(p, &lanes.out[..1]),
+            Step::Across(across) => self.look(p, &[across.values]),
+            Step::Pool(pool) => self.look(p, &[pool.values]),
+            Step::Unpool(pool) => self.look(p, &[pool.out]),
+            Step::Fused(_) | Step::Permute { .. } => true,
+        }
     }
 
     /// Whether results are finite, if that is asked.

@@ -4,20 +4,21 @@
 //! adjoint that a maximum does not pass on is 0 whatever it is multiplied by.
 
 use super::lower::{Arg, Buf, Kind, Matrix, Node, Nodes, Origin};
+use super::pool::{Pool, Unpool};
 use super::walk::{Walk, axes};
-use super::windows::{Conv, Pass, Pool, Unpool, Windows};
+use super::windows::{Conv, Pass, Windows};
 use crate::float::Float;
 use crate::unit::{LaneOp, Unit};
 use crease_core::{Layout, Ties};
 use std::collections::HashMap;
 
 /// Who makes and who reads each buffer.
-struct Uses {
-    maker: Vec<Option<usize>>,
-    readers: Vec<Vec<usize>>,
+pub(crate) struct Uses {
+    pub maker: Vec<Option<usize>>,
+    pub readers: Vec<Vec<usize>>,
 }
 
-fn uses<T>(n: &Nodes<T>) -> Uses {
+pub(crate) fn uses<T>(n: &Nodes<T>) -> Uses {
     let mut u = Uses { maker: vec![None; n.lens.len()], readers: vec![Vec::new(); n.lens.len()] };
     for (i, node) in n.nodes.iter().enumerate() {
         node.out.iter().for_each(|&b| u.maker[b as usize] = Some(i));
@@ -34,6 +35,7 @@ fn uses<T>(n: &Nodes<T>) -> Uses {
 pub(crate) fn recognise<T: Float>(n: &mut Nodes<T>) {
     pooling(n);
     convolution(n);
+    super::rewrite::rewrite(n);
     sweep(n);
 }
 
@@ -56,7 +58,7 @@ fn sweep<T>(n: &mut Nodes<T>) {
 }
 
 /// The buffer and the index map that a node copies from.
-fn copied<T>(node: &Node<T>) -> Option<(Buf, &Layout)> {
+pub(crate) fn copied<T>(node: &Node<T>) -> Option<(Buf, &Layout)> {
     match &node.kind {
         Kind::Unit(Unit::Copy, args) => match &args[..] {
             [Arg::Through(b, layout)] => Some((*b, layout)),
@@ -95,11 +97,12 @@ fn pooling<T: Float>(n: &mut Nodes<T>) {
             _ => None,
         };
         let Some((adjoint, target, others)) = back else { continue };
+        let tiles = layout.inverse(n.lens[target as usize]).is_some();
         let winners = buffer(n, count);
         pool.winners = Some(winners);
         let windows = pool.windows.clone();
         n.nodes[i] = Node { kind: Kind::Pool(pool), out: vec![out[0], winners] };
-        let unpool = Unpool { windows, winners, values: out[0], adjoint, out: target };
+        let unpool = Unpool { windows, winners, values: out[0], adjoint, tiles, out: target };
         // the product with the weights becomes the way back; what read it through the index map now reads it as it lies
         let [times] = u.readers[weights as usize][..] else { continue };
         n.nodes[times] = Node { kind: Kind::Unpool(unpool), out: vec![target] };
@@ -111,7 +114,8 @@ fn pooling<T: Float>(n: &mut Nodes<T>) {
     }
 }
 
-fn buffer<T>(n: &mut Nodes<T>, len: usize) -> Buf {
+/// Another buffer of so many elements.
+pub(crate) fn buffer<T>(n: &mut Nodes<T>, len: usize) -> Buf {
     n.lens.push(len);
     n.origins.push(Origin::Computed);
     n.lens.len() as Buf - 1

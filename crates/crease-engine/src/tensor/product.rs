@@ -9,6 +9,7 @@ use super::lower::{Buf, Matrix};
 use super::memory::Pointers;
 use crate::float::Float;
 use crate::isa::{Isa, Kernel, Simd, dispatch};
+use crate::kernel::dots::Dots;
 
 /// A batch of products.
 #[derive(Clone, Copy, Debug)]
@@ -50,10 +51,21 @@ impl Product {
         format!("{} x [{}, {}] @ [{}, {}]", self.batch, self.m, self.k, self.k, self.n)
     }
 
+    /// m, n, k, and the number of products.
+    pub fn size(&self) -> [usize; 4] {
+        [self.m, self.n, self.k, self.batch]
+    }
+
+    /// Both factors, and the buffer of the result.
+    pub fn matrices(&self) -> (Matrix, Matrix, Buf) {
+        (self.a, self.b, self.out.buf)
+    }
+
     /// How many numbers of working space a run needs.
     pub fn space(&self) -> usize {
         let b = View { at: 0, row: self.b.row, column: self.b.column };
-        gemm::space(&b, [self.m, self.n, self.k])
+        let copied = if self.n <= NARROW { self.n * self.k } else { 0 };
+        gemm::space(&b, [self.m, self.n, self.k]).max(copied)
     }
 
     pub fn run<T: Float>(&self, p: &Pointers<'_, T>, space: &mut [T], exact: bool) {
@@ -112,14 +124,26 @@ fn multiply<T: Float>(
         return dispatch(Rows { x: b, at: vb.at, step: vb.row, matrix: a, view, out, to: vo.at, size: [k, m] });
     }
     if n == 1 && va.column == 1 && vb.row == 1 {
-        return dispatch(Dots { x: b, at: vb.at, matrix: a, view: va, out, to: (vo.at, vo.row), size: [m, k] });
+        let x = &b[vb.at..][..k];
+        return dispatch(Dots { matrix: a, at: va.at, row: va.row, rows: m, x, out, to: vo.at, step: vo.row });
     }
     if m == 1 && vb.row == 1 && va.column == 1 {
-        let view = vb.transposed();
-        return dispatch(Dots { x: a, at: va.at, matrix: b, view, out, to: (vo.at, vo.column), size: [n, k] });
+        let x = &a[va.at..][..k];
+        return dispatch(Dots { matrix: b, at: vb.at, row: vb.column, rows: n, x, out, to: vo.at, step: vo.column });
     }
-    if n <= NARROW && vb.column == 1 && vo.column == 1 {
-        return dispatch(Narrow { a, b, out, views: [va, vb, vo], size: [m, n, k] });
+    if n <= NARROW && vo.column == 1 {
+        if vb.column == 1 {
+            return dispatch(Narrow { a, b, out, views: [va, vb, vo], size: [m, n, k] });
+        }
+        if m >= 8 {
+            // the second matrix once more, row by row
+            let copy = &mut space[..k * n];
+            for (l, row) in copy.chunks_exact_mut(n).enumerate() {
+                row.iter_mut().enumerate().for_each(|(j, x)| *x = b[vb.index(l, j)]);
+            }
+            let vb = View { at: 0, row: n as isize, column: 1 };
+            return dispatch(Narrow { a, b: copy, out, views: [va, vb, vo], size: [m, n, k] });
+        }
     }
     dispatch(Gemm { a, b, out, views: [va, vb, vo], size: [m, n, k], space });
 }
@@ -140,17 +164,26 @@ impl<T: Float> Kernel for Narrow<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let lanes = <T::V<I> as Simd<T>>::N;
-        match self.size[1].div_ceil(lanes) {
+        // registers of half the size if fewer of their lanes stay empty
+        let (n, lanes, half) = (self.size[1], <T::V<I> as Simd<T>>::N, <T::V<I::Narrow> as Simd<T>>::N);
+        if n.next_multiple_of(half) < n.next_multiple_of(lanes) && n.div_ceil(half) <= 4 {
+            return self.registers::<I::Narrow>();
+        }
+        self.registers::<I>();
+    }
+}
+
+impl<T: Float> Narrow<'_, T> {
+    #[inline(always)]
+    fn registers<I: Isa>(self) {
+        match self.size[1].div_ceil(<T::V<I> as Simd<T>>::N) {
             1 => self.rows::<I, 1>(),
             2 => self.rows::<I, 2>(),
             3 => self.rows::<I, 3>(),
             _ => self.rows::<I, 4>(),
         }
     }
-}
 
-impl<T: Float> Narrow<'_, T> {
     #[inline(always)]
     fn rows<I: Isa, const N: usize>(self) {
         let out = self.out.as_mut_ptr();
@@ -281,48 +314,6 @@ impl<T: Float> Kernel for Rows<'_, T> {
         for l in l..k {
             let (w, row) = (x(l), &self.matrix[self.view.index(l, 0)..][..n]);
             out.iter_mut().zip(row).for_each(|(o, &r)| *o += w * r);
-        }
-    }
-}
-
-/// A matrix whose rows lie in order times a vector: inner products.
-struct Dots<'a, T> {
-    x: &'a [T],
-    at: usize,
-    matrix: &'a [T],
-    view: View,
-    out: &'a mut [T],
-    to: (usize, isize),
-    size: [usize; 2],
-}
-
-impl<T: Float> Kernel for Dots<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        const WIDE: usize = 32;
-        let [m, k] = self.size;
-        let x = &self.x[self.at..][..k];
-        for i in 0..m {
-            let row = &self.matrix[self.view.index(i, 0)..][..k];
-            let mut sums = [T::ZERO; WIDE];
-            let (a, rest_a) = row.as_chunks::<WIDE>();
-            let (b, rest_b) = x.as_chunks::<WIDE>();
-            for (a, b) in a.iter().zip(b) {
-                for ((s, &a), &b) in sums.iter_mut().zip(a).zip(b) {
-                    *s = if I::FMA { a.fused(b, *s) } else { *s + a * b };
-                }
-            }
-            let mut width = WIDE / 2;
-            while width > 0 {
-                for i in 0..width {
-                    let other = sums[i + width];
-                    sums[i] += other;
-                }
-                width /= 2;
-            }
-            let total = rest_a.iter().zip(rest_b).fold(sums[0], |s, (&a, &b)| s + a * b);
-            self.out[(self.to.0 as isize + i as isize * self.to.1) as usize] = total;
         }
     }
 }

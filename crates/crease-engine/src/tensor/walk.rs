@@ -42,6 +42,11 @@ macro_rules! with_length {
 #[inline(always)]
 fn load_short<T: Float, const N: usize>(source: &[T], base: usize, apart: isize, in_order: bool, out: &mut [T]) {
     let (runs, _) = out.as_chunks_mut::<N>();
+    if in_order && apart == 0 {
+        let mut same = [T::ZERO; N];
+        same.copy_from_slice(&source[base..][..N]);
+        return runs.fill(same);
+    }
     let mut at = base as isize;
     for run in runs {
         if in_order {
@@ -54,7 +59,13 @@ fn load_short<T: Float, const N: usize>(source: &[T], base: usize, apart: isize,
 }
 
 #[inline(always)]
-fn add_short<T: Float, const N: usize>(x: &[T], base: usize, apart: isize, in_order: bool, target: &mut [T]) {
+fn add_short<T: Float, const N: usize>(
+    x: &[T],
+    (base, apart): (usize, isize),
+    in_order: bool,
+    target: &mut [T],
+    ordered: bool,
+) {
     let (runs, _) = x.as_chunks::<N>();
     let mut at = base as isize;
     if in_order && apart == 0 {
@@ -62,7 +73,14 @@ fn add_short<T: Float, const N: usize>(x: &[T], base: usize, apart: isize, in_or
         let cells = &mut target[base..][..N];
         let mut sums = [T::ZERO; N];
         sums.copy_from_slice(cells);
-        for run in runs {
+        // four runs are added up before they are added to the cells, which then wait for each other less
+        let (fours, rest) = if ordered { (&[][..], runs) } else { runs.as_chunks::<4>() };
+        for [a, b, c, d] in fours {
+            for i in 0..N {
+                sums[i] += (a[i] + b[i]) + (c[i] + d[i]);
+            }
+        }
+        for run in rest {
             for (s, &x) in sums.iter_mut().zip(run) {
                 *s += x;
             }
@@ -75,9 +93,119 @@ fn add_short<T: Float, const N: usize>(x: &[T], base: usize, apart: isize, in_or
             target[at as usize..][..N].iter_mut().zip(run).for_each(|(t, &x)| *t += x);
         } else {
             let cell = &mut target[at as usize];
-            *cell = run.iter().fold(*cell, |s, &x| s + x);
+            *cell = if ordered { run.iter().fold(*cell, |s, &x| s + x) } else { *cell + halved(*run) };
         }
         at += apart;
+    }
+}
+
+/// The sum, the second half added to the first again and again.
+#[inline(always)]
+fn halved<T: Float, const N: usize>(mut x: [T; N]) -> T {
+    let mut len = N;
+    while len > 1 {
+        let half = len.div_ceil(2);
+        for i in half..len {
+            x[i - half] += x[i];
+        }
+        len = half;
+    }
+    x[0]
+}
+
+/// Where nested loops stand.
+#[derive(Clone, Copy, Default)]
+struct Loops<'a> {
+    dims: &'a [Dim],
+    counters: [usize; MAX_LOOPS],
+    base: isize,
+}
+
+impl<'a> Loops<'a> {
+    /// At step number `number` of them all.
+    #[inline(always)]
+    fn at(offset: usize, dims: &'a [Dim], number: usize) -> Self {
+        let mut loops = Loops { dims, counters: [0; MAX_LOOPS], base: offset as isize };
+        let mut rest = number;
+        for (counter, d) in loops.counters.iter_mut().zip(dims.iter().rev()) {
+            *counter = rest % d.size;
+            rest /= d.size;
+            loops.base += *counter as isize * d.stride;
+        }
+        loops
+    }
+
+    /// One step of the innermost loop, and of those around it where that comes to its end. Counters are innermost first.
+    #[inline(always)]
+    fn step(&mut self) {
+        for (counter, d) in self.counters.iter_mut().zip(self.dims.iter().rev()) {
+            *counter += 1;
+            self.base += d.stride;
+            if *counter < d.size {
+                break;
+            }
+            self.base -= d.stride * d.size as isize;
+            *counter = 0;
+        }
+    }
+}
+
+/// Runs: elements before the run, first index, stride, length. Iterators, since a closure would not be compiled for the
+/// instructions of its kernel.
+struct Runs<'a> {
+    table: &'a [u32],
+    loops: Loops<'a>,
+    inner: Dim,
+    within: usize,
+    done: usize,
+    len: usize,
+}
+
+impl Iterator for Runs<'_> {
+    type Item = (usize, usize, isize, usize);
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some((&first, rest)) = self.table.split_first() {
+            self.table = rest;
+            self.done += 1;
+            return Some((self.done - 1, first as usize, 1, 1));
+        }
+        if self.done >= self.len {
+            return None;
+        }
+        let run = (self.inner.size - self.within).min(self.len - self.done);
+        let first = (self.loops.base + self.within as isize * self.inner.stride) as usize;
+        let found = (self.done, first, self.inner.stride, run);
+        self.done += run;
+        self.within = 0;
+        self.loops.step();
+        Some(found)
+    }
+}
+
+/// Bundles of runs: number of the first run, first index, distance between runs, number of runs.
+struct Bundles<'a> {
+    loops: Loops<'a>,
+    last: Dim,
+    counter: usize,
+    done: usize,
+    count: usize,
+}
+
+impl Iterator for Bundles<'_> {
+    type Item = (usize, usize, isize, usize);
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done >= self.count {
+            return None;
+        }
+        let runs = (self.last.size - self.counter).min(self.count - self.done);
+        let first = (self.loops.base + self.counter as isize * self.last.stride) as usize;
+        let found = (self.done, first, self.last.stride, runs);
+        self.done += runs;
+        self.counter = 0;
+        self.loops.step();
+        Some(found)
     }
 }
 
@@ -95,78 +223,50 @@ impl Walk {
         }
     }
 
-    /// Calls `f` with (elements before the run, first index, stride, length of the run) for `len` elements from `start` on.
+    /// The runs of `len` elements from `start` on; those of a table have one element each.
     #[inline(always)]
-    pub fn runs(&self, start: usize, len: usize, mut f: impl FnMut(usize, usize, isize, usize)) {
+    fn runs(&self, start: usize, len: usize) -> Runs<'_> {
         match self {
             Walk::Table(t) => {
-                for (k, &i) in t[start..start + len].iter().enumerate() {
-                    f(k, i as usize, 1, 1);
-                }
+                let (table, inner) = (&t[start..start + len], Dim { size: 1, stride: 1 });
+                Runs { table, loops: Loops::default(), inner, within: 0, done: 0, len: 0 }
             }
-            Walk::Strided { offset, outer, inner } => {
-                let mut counters = [0usize; MAX_LOOPS];
-                let mut rest = start / inner.size;
-                let mut within = start % inner.size;
-                let mut base = *offset as isize;
-                for (counter, d) in counters[..outer.len()].iter_mut().zip(outer.iter()).rev() {
-                    *counter = rest % d.size;
-                    rest /= d.size;
-                    base += *counter as isize * d.stride;
-                }
-                let mut done = 0;
-                while done < len {
-                    let run = (inner.size - within).min(len - done);
-                    f(done, (base + within as isize * inner.stride) as usize, inner.stride, run);
-                    done += run;
-                    within = 0;
-                    for (counter, d) in counters[..outer.len()].iter_mut().zip(outer.iter()).rev() {
-                        *counter += 1;
-                        base += d.stride;
-                        if *counter < d.size {
-                            break;
-                        }
-                        base -= d.stride * d.size as isize;
-                        *counter = 0;
-                    }
-                }
-            }
+            Walk::Strided { offset, outer, inner } => Runs {
+                table: &[],
+                loops: Loops::at(*offset, outer, start / inner.size),
+                inner: *inner,
+                within: start % inner.size,
+                done: 0,
+                len,
+            },
         }
     }
 
-    /// Calls `f` with (number of the first run, first index, distance between runs, number of runs) for whole runs, as many
-    /// at a time as lie evenly apart.
+    /// Whole runs, as many at a time as lie evenly apart.
     #[inline(always)]
-    fn bundles(&self, first: usize, count: usize, mut f: impl FnMut(usize, usize, isize, usize)) {
-        let Walk::Strided { offset, outer, .. } = self else { return };
-        let mut counters = [0usize; MAX_LOOPS];
-        let mut rest = first;
-        let mut base = *offset as isize;
-        for (counter, d) in counters[..outer.len()].iter_mut().zip(outer.iter()).rev() {
-            *counter = rest % d.size;
-            rest /= d.size;
-            base += *counter as isize * d.stride;
+    fn bundles(&self, first: usize, count: usize) -> Bundles<'_> {
+        let (offset, outer) = match self {
+            Walk::Strided { offset, outer, .. } => (*offset, &outer[..]),
+            Walk::Table(_) => (0, &[][..]),
+        };
+        let (last, before) =
+            outer.split_last().map_or((Dim { size: count.max(1), stride: 0 }, &[][..]), |(l, b)| (*l, b));
+        Bundles {
+            loops: Loops::at(offset, before, first / last.size),
+            last,
+            counter: first % last.size,
+            done: 0,
+            count,
         }
-        let Some((last, before)) = outer.split_last() else { return f(0, base as usize, 0, count) };
-        let at = outer.len() - 1;
-        let mut done = 0;
-        while done < count {
-            let m = (last.size - counters[at]).min(count - done);
-            f(done, base as usize, last.stride, m);
-            done += m;
-            // to the beginning of the loop, and one step of those around it
-            base -= counters[at] as isize * last.stride;
-            counters[at] = 0;
-            for (counter, d) in counters[..at].iter_mut().zip(before.iter()).rev() {
-                *counter += 1;
-                base += d.stride;
-                if *counter < d.size {
-                    break;
-                }
-                base -= d.stride * d.size as isize;
-                *counter = 0;
-            }
-        }
+    }
+
+    /// Where `len` elements from `start` on begin, if they lie side by side.
+    #[inline(always)]
+    pub fn straight(&self, start: usize, len: usize) -> Option<usize> {
+        let Walk::Strided { offset, outer, inner } = self else { return None };
+        let within = start % inner.size;
+        (inner.stride == 1 && within + len <= inner.size)
+            .then(|| Loops::at(*offset, outer, start / inner.size).base as usize + within)
     }
 
     /// The elements before the first whole run, and the number of whole runs, if runs are short and there are many.
@@ -198,10 +298,10 @@ impl Walk {
             let (head, rest) = out.split_at_mut(before);
             let (middle, tail) = rest.split_at_mut(runs * size);
             self.load_runs(source, start, head);
-            self.bundles((start + before) / size, runs, |r, base, apart, m| {
+            for (r, base, apart, m) in self.bundles((start + before) / size, runs) {
                 let out = &mut middle[r * size..][..m * size];
                 with_length!(size, LEN, load_short::<T, LEN>(source, base, apart, inner.stride == 1, out));
-            });
+            }
             self.load_runs(source, start + before + runs * size, tail);
             return;
         }
@@ -210,8 +310,7 @@ impl Walk {
 
     #[inline(always)]
     fn load_runs<T: Float>(&self, source: &[T], start: usize, out: &mut [T]) {
-        let len = out.len();
-        self.runs(start, len, |k, i, stride, run| {
+        for (k, i, stride, run) in self.runs(start, out.len()) {
             let out = &mut out[k..k + run];
             match stride {
                 1 => out.copy_from_slice(&source[i..i + run]),
@@ -224,7 +323,7 @@ impl Walk {
                     }
                 }
             }
-        });
+        }
     }
 
     /// Adds elements into `target` through the map. In order, or runs that meet in one cell summed on their own.
@@ -234,10 +333,10 @@ impl Walk {
             let size = inner.size;
             self.add_runs(&x[..before], start, target, ordered);
             let middle = &x[before..][..runs * size];
-            self.bundles((start + before) / size, runs, |r, base, apart, m| {
+            for (r, base, apart, m) in self.bundles((start + before) / size, runs) {
                 let x = &middle[r * size..][..m * size];
-                with_length!(size, LEN, add_short::<T, LEN>(x, base, apart, inner.stride == 1, target));
-            });
+                with_length!(size, LEN, add_short::<T, LEN>(x, (base, apart), inner.stride == 1, target, ordered));
+            }
             let after = before + runs * size;
             return self.add_runs(&x[after..], start + after, target, ordered);
         }
@@ -246,7 +345,7 @@ impl Walk {
 
     #[inline(always)]
     fn add_runs<T: Float>(&self, x: &[T], start: usize, target: &mut [T], ordered: bool) {
-        self.runs(start, x.len(), |k, i, stride, run| {
+        for (k, i, stride, run) in self.runs(start, x.len()) {
             let x = &x[k..k + run];
             match stride {
                 1 => target[i..i + run].iter_mut().zip(x).for_each(|(t, &x)| *t += x),
@@ -260,13 +359,13 @@ impl Walk {
                     }
                 }
             }
-        });
+        }
     }
 
     /// Puts elements into `target` through the map.
     #[inline(always)]
     pub fn put<T: Float>(&self, x: &[T], start: usize, target: &mut [T]) {
-        self.runs(start, x.len(), |k, i, stride, run| {
+        for (k, i, stride, run) in self.runs(start, x.len()) {
             let x = &x[k..k + run];
             if stride == 1 {
                 target[i..i + run].copy_from_slice(x);
@@ -277,7 +376,7 @@ impl Walk {
                     at += stride;
                 }
             }
-        });
+        }
     }
 }
 

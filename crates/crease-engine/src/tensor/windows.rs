@@ -2,14 +2,13 @@
 //!
 //! Convolution in programs is a product of a matrix whose rows are the windows of an image with a matrix of kernels. Here an
 //! index map of rows and columns is taken apart into the places of rows and the offsets of columns: element (r, c) of the
-//! matrix stands at `row(r) + offset(c)`. That is all the three products of a convolution need: values ([`Forward`]), the
-//! adjoint of the image ([`Backward`]) and that of the kernels ([`Kernels`]). Loops run along the last axis of rows, many
+//! matrix stands at `row(r) + offset(c)`. That is all the three products of a convolution need: values ([`Pass::Forward`]), the
+//! adjoint of the image ([`Pass::Backward`]) and that of the kernels ([`Pass::Kernels`]). Loops run along the last axis of rows, many
 //! kernels at a time, with sums in registers.
 
 use super::lower::Buf;
 use super::memory::Pointers;
-use super::walk::Walk;
-use crate::float::{Float, maximum, minimum};
+use crate::float::Float;
 use crate::isa::{Isa, Kernel, Simd, dispatch};
 use crease_core::Layout;
 use crease_core::shape::Dim;
@@ -76,13 +75,13 @@ pub(crate) enum Pass {
 }
 
 /// The most lanes of a vector register, and room to read one register beyond the end.
-const WIDEST: usize = 16;
+pub(crate) const WIDEST: usize = 16;
 
 impl Conv {
     /// How many numbers of working space a run needs.
     pub fn space(&self) -> usize {
-        let (n, o) = (self.windows.offsets.len().next_multiple_of(4), self.count.next_multiple_of(16));
-        n * o * WIDEST
+        let columns = self.windows.offsets.len().next_multiple_of(WIDEST);
+        (columns + self.stretches * self.windows.along.size) * self.count.next_multiple_of(WIDEST)
     }
 
     /// Where the values of a stretch and a kernel begin.
@@ -111,6 +110,9 @@ impl<T: Float> Kernel for Run<'_, '_, T> {
         match self.pass {
             Pass::Forward => forward::<T, I>(self.conv, self.p, self.space),
             Pass::Backward(out) => backward::<T, I>(self.conv, self.p, self.space, out),
+            Pass::Kernels(out) if 2 * self.conv.count <= <T::V<I> as Simd<T>>::N => {
+                kernels::<T, I::Narrow>(self.conv, self.p, self.space, out);
+            }
             Pass::Kernels(out) => kernels::<T, I>(self.conv, self.p, self.space, out),
         }
     }
@@ -118,7 +120,7 @@ impl<T: Float> Kernel for Run<'_, '_, T> {
 
 /// A register full of numbers that lie `step` apart; beyond the end of the slice they are zero.
 #[inline(always)]
-fn fetch<T: Float, V: Simd<T>>(x: &[T], from: usize, step: usize) -> V {
+pub(crate) fn fetch<T: Float, V: Simd<T>>(x: &[T], from: usize, step: usize) -> V {
     if step == 1 && from + V::N <= x.len() {
         // SAFETY: the slice has so many numbers
         return unsafe { V::load(x.as_ptr().add(from)) };
@@ -130,18 +132,18 @@ fn fetch<T: Float, V: Simd<T>>(x: &[T], from: usize, step: usize) -> V {
 
 /// The first `len` numbers of a register, the others 0.
 #[inline(always)]
-fn some<T: Float, V: Simd<T>>(x: &[T], from: usize, len: usize) -> V {
+pub(crate) fn some<T: Float, V: Simd<T>>(x: &[T], from: usize, len: usize) -> V {
     let x = &x[from..from + len.min(V::N)];
     // SAFETY: the slice has so many numbers
-    unsafe { V::load_some(x.as_ptr(), x.len()) }
+    unsafe { if x.len() == V::N { V::load(x.as_ptr()) } else { V::load_some(x.as_ptr(), x.len()) } }
 }
 
 /// The first `len` numbers of a register, put in their places.
 #[inline(always)]
-fn put<T: Float, V: Simd<T>>(v: V, out: &mut [T], from: usize, len: usize) {
+pub(crate) fn put<T: Float, V: Simd<T>>(v: V, out: &mut [T], from: usize, len: usize) {
     let out = &mut out[from..from + len.min(V::N)];
-    // SAFETY: the slice has so many numbers
-    unsafe { v.store_some(out.as_mut_ptr(), out.len()) }
+    // SAFETY: the slice has so many numbers; what is written whole can be read again at once
+    unsafe { if out.len() == V::N { v.store(out.as_mut_ptr()) } else { v.store_some(out.as_mut_ptr(), out.len()) } }
 }
 
 #[inline(always)]
@@ -301,285 +303,124 @@ fn backward<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T],
     }
 }
 
+/// Lanes are kernels: the adjoints of an image are put side by side for all kernels, and each number of a window is multiplied
+/// by all of those at its row at once. Sums of several columns stay in registers while an image goes by.
 #[inline(always)]
 fn kernels<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T], out: Buf) {
-    const SIDE: usize = 4;
     let w = &conv.windows;
     let image = p.read(conv.image);
     let values = p.read(conv.values);
-    let (n, count, rows) = (w.offsets.len(), conv.count, w.along.size);
+    let (n, count, positions) = (w.offsets.len(), conv.count, conv.stretches * w.along.size);
     let lanes = <T::V<I> as Simd<T>>::N;
-    let (wide, tall) = (n.next_multiple_of(SIDE), count.next_multiple_of(SIDE));
-    let sums = &mut space[..wide * tall * lanes];
+    let wide = count.next_multiple_of(lanes);
+    let (sums, rest) = space.split_at_mut(n * wide);
+    let packed = &mut rest[..positions * wide];
     sums.fill(T::ZERO);
-    let step = w.along.stride as usize;
-    for (i, bases) in w.bases.chunks(conv.stretches).enumerate() {
-        for ob in (0..tall).step_by(SIDE) {
-            for cb in (0..wide).step_by(SIDE) {
-                let tile = &mut sums[(ob * wide + cb * SIDE) * lanes..][..SIDE * SIDE * lanes];
-                let mut local = [[zero::<T, T::V<I>>(); SIDE]; SIDE];
-                for (o, row) in local.iter_mut().enumerate() {
-                    for (c, v) in row.iter_mut().enumerate() {
-                        *v = fetch(tile, (o * SIDE + c) * lanes, 1);
-                    }
-                }
-                let offsets: [usize; SIDE] = std::array::from_fn(|c| w.offsets[(cb + c).min(n - 1)] as usize);
-                let reach = offsets.iter().max().copied().unwrap_or(0);
-                // where the adjoints of this image and each kernel begin
-                let plane: [usize; SIDE] =
-                    std::array::from_fn(|o| (i * count + (ob + o).min(count - 1)) * conv.stretches * rows);
-                for (r, &base) in bases.iter().enumerate() {
-                    for from in (0..rows).step_by(lanes) {
-                        let mut d = [zero::<T, T::V<I>>(); SIDE];
-                        for (d, &at) in d.iter_mut().zip(&plane) {
-                            *d = some(values, at + r * rows + from, rows - from);
-                        }
-                        let start = base as usize + from * step;
-                        let mut x = [zero::<T, T::V<I>>(); SIDE];
-                        if step == 1 && start + reach + lanes <= image.len() {
-                            for (x, &offset) in x.iter_mut().zip(&offsets) {
-                                // SAFETY: the largest offset still lies inside, just checked
-                                *x = unsafe { Simd::<T>::load(image.as_ptr().add(start + offset)) };
-                            }
-                        } else {
-                            for (x, &offset) in x.iter_mut().zip(&offsets) {
-                                *x = fetch(image, start + offset, step);
-                            }
-                        }
-                        for (row, &d) in local.iter_mut().zip(&d) {
-                            for (v, &x) in row.iter_mut().zip(&x) {
-                                // SAFETY: called in kernels only
-                                *v = unsafe { Simd::<T>::times_plus(d, x, *v) };
-                            }
-                        }
-                    }
-                }
-                for (o, row) in local.iter().enumerate() {
-                    for (c, &v) in row.iter().enumerate() {
-                        put(v, tile, (o * SIDE + c) * lanes, lanes);
-                    }
-                }
+    let furthest = |x: &[u32]| x.iter().max().copied().unwrap_or(0) as usize;
+    // every element that is read lies inside, so that no single access has to be checked
+    assert!(furthest(&w.bases) + furthest(&w.offsets) + (w.along.size - 1) * (w.along.stride as usize) < image.len());
+    for (i, bases) in w.bases.chunks_exact(conv.stretches).enumerate() {
+        let planes = &values[i * count * positions..][..count * positions];
+        for o in (0..count).step_by(lanes) {
+            for at in (0..positions).step_by(lanes) {
+                side_by_side::<T, I>(planes, (o, at), (count, positions), &mut packed[at * wide + o..], wide);
+            }
+        }
+        for b in (0..wide).step_by(lanes) {
+            let mut c = 0;
+            while c < n {
+                let part = Columns { image, bases, windows: w, adjoints: &packed[b..], first: c, wide };
+                let sums = &mut sums[c * wide + b..];
+                c += match n - c {
+                    24.. if I::REGISTERS >= 32 => part.add::<I, 24>(sums),
+                    12.. => part.add::<I, 12>(sums),
+                    9.. => part.add::<I, 9>(sums),
+                    4.. => part.add::<I, 4>(sums),
+                    _ => part.add::<I, 1>(sums),
+                };
             }
         }
     }
     let out = p.write(out);
     for o in 0..count {
         for c in 0..n {
-            let tile = (o / SIDE * SIDE) * wide + (c / SIDE * SIDE) * SIDE + (o % SIDE) * SIDE + c % SIDE;
-            let sum = &sums[tile * lanes..][..lanes];
-            out[o * n + c] = sum.iter().fold(T::ZERO, |s, &x| s + x);
+            out[o * n + c] = sums[c * wide + o];
         }
     }
 }
 
-/// The largest of each window, with the place of the first or last that is, for the way back.
-#[derive(Clone, Debug)]
-pub(crate) struct Pool {
-    pub windows: Windows,
-    pub image: Buf,
-    pub smallest: bool,
-    pub last: bool,
-    pub values: Buf,
-    /// The column that won, as a number; absent if nobody asks.
-    pub winners: Option<Buf>,
-}
-
-impl Pool {
-    pub fn run<T: Float>(&self, p: &Pointers<'_, T>) {
-        dispatch(RunPool { pool: self, p });
-    }
-}
-
-struct RunPool<'a, 'p, T> {
-    pool: &'a Pool,
-    p: &'a Pointers<'p, T>,
-}
-
-impl<T: Float> Kernel for RunPool<'_, '_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        let (pool, p) = (self.pool, self.p);
-        let image = p.read(pool.image);
-        let values = p.write(pool.values);
-        let rows = pool.windows.along.size;
-        match pool.winners.map(|b| p.write(b)) {
-            None => {
-                for (&base, values) in pool.windows.bases.iter().zip(values.chunks_exact_mut(rows)) {
-                    pool_row(pool, image, base as usize, values, None);
-                }
-            }
-            Some(winners) => {
-                let parts = values.chunks_exact_mut(rows).zip(winners.chunks_exact_mut(rows));
-                for (&base, (values, winners)) in pool.windows.bases.iter().zip(parts) {
-                    pool_row(pool, image, base as usize, values, Some(winners));
-                }
-            }
-        }
-    }
-}
-
+/// One register of each plane from `o` on, transposed: first the numbers of all planes at `at`, then those at `at + 1`. Planes
+/// that do not exist are zero.
 #[inline(always)]
-fn pool_row<T: Float>(pool: &Pool, image: &[T], base: usize, values: &mut [T], winners: Option<&mut [T]>) {
-    let at = |offset: u32| &image[base + offset as usize..];
-    let step = pool.windows.along.stride as usize;
-    let offsets = &pool.windows.offsets;
-    match step {
-        1 => take::<T, 1>(at(offsets[0]), values),
-        2 => take::<T, 2>(at(offsets[0]), values),
-        _ => values.iter_mut().zip(at(offsets[0]).iter().step_by(step)).for_each(|(v, &x)| *v = x),
-    }
-    let Some(winners) = winners else {
-        for &offset in &offsets[1..] {
-            let x = at(offset);
-            match (step, pool.smallest) {
-                (1, false) => join::<T, 1>(x, values, maximum),
-                (2, false) => join::<T, 2>(x, values, maximum),
-                (1, true) => join::<T, 1>(x, values, minimum),
-                (2, true) => join::<T, 2>(x, values, minimum),
-                _ => {
-                    let f = if pool.smallest { minimum::<T> } else { maximum::<T> };
-                    values.iter_mut().zip(x.iter().step_by(step)).for_each(|(v, &x)| *v = f(*v, x));
-                }
-            }
-        }
-        return;
-    };
-    winners.fill(T::ZERO);
-    for (c, &offset) in offsets.iter().enumerate().skip(1) {
-        let (x, c) = (at(offset), T::from_usize(c));
-        match (step, pool.smallest, pool.last) {
-            (1, false, false) => contest::<T, 1>(x, values, winners, c, |v, x| x > v, maximum),
-            (2, false, false) => contest::<T, 2>(x, values, winners, c, |v, x| x > v, maximum),
-            (_, smallest, last) => {
-                for ((v, w), &x) in values.iter_mut().zip(winners.iter_mut()).zip(x.iter().step_by(step)) {
-                    let (a, b) = if smallest { (-*v, -x) } else { (*v, x) };
-                    if b > a || last && b == a {
-                        *w = c;
-                    }
-                    let m = maximum(a, b);
-                    *v = if smallest { -m } else { m };
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn take<T: Float, const STEP: usize>(x: &[T], values: &mut [T]) {
-    let x = &x[..(values.len() - 1) * STEP + 1];
-    for (i, v) in values.iter_mut().enumerate() {
-        *v = x[i * STEP];
-    }
-}
-
-#[inline(always)]
-fn join<T: Float, const STEP: usize>(x: &[T], values: &mut [T], f: impl Fn(T, T) -> T) {
-    let x = &x[..(values.len() - 1) * STEP + 1];
-    for (i, v) in values.iter_mut().enumerate() {
-        *v = f(*v, x[i * STEP]);
-    }
-}
-
-#[inline(always)]
-fn contest<T: Float, const STEP: usize>(
-    x: &[T],
-    values: &mut [T],
-    winners: &mut [T],
-    number: T,
-    better: impl Fn(T, T) -> bool,
-    f: impl Fn(T, T) -> T,
+fn side_by_side<T: Float, I: Isa>(
+    planes: &[T],
+    (o, at): (usize, usize),
+    (count, positions): (usize, usize),
+    out: &mut [T],
+    wide: usize,
 ) {
-    let n = values.len();
-    let (x, winners) = (&x[..(n - 1) * STEP + 1], &mut winners[..n]);
-    for i in 0..n {
-        let (v, x) = (values[i], x[i * STEP]);
-        winners[i] = if better(v, x) { number } else { winners[i] };
-        values[i] = f(v, x);
+    let lanes = <T::V<I> as Simd<T>>::N;
+    let len = lanes.min(positions - at);
+    let mut rows = [zero::<T, T::V<I>>(); WIDEST];
+    for (k, row) in rows.iter_mut().enumerate().take(lanes.min(count - o)) {
+        *row = some(planes, (o + k) * positions + at, len);
+    }
+    // in each round numbers that are half of all rows apart come to lie side by side
+    let mut apart = 1;
+    while apart < lanes {
+        let mut next = [zero::<T, T::V<I>>(); WIDEST];
+        for i in 0..lanes / 2 {
+            // SAFETY: called in kernels only
+            (next[2 * i], next[2 * i + 1]) = unsafe { Simd::<T>::interleave(rows[i], rows[i + lanes / 2]) };
+        }
+        rows = next;
+        apart *= 2;
+    }
+    for (k, &row) in rows.iter().enumerate().take(len) {
+        put(row, out, k * wide, lanes);
     }
 }
 
-/// The way back through [`Pool`]: each adjoint goes to the element that won.
-#[derive(Clone, Debug)]
-pub(crate) struct Unpool {
-    pub windows: Windows,
-    pub winners: Buf,
-    pub values: Buf,
-    /// Where the adjoint lies, and how it is read if not in order.
-    pub adjoint: (Buf, Option<Walk>),
-    pub out: Buf,
+/// Some columns of the windows of one image, and the adjoints of one register full of kernels.
+struct Columns<'a, T> {
+    image: &'a [T],
+    bases: &'a [u32],
+    windows: &'a Windows,
+    /// From row to row `wide` apart.
+    adjoints: &'a [T],
+    first: usize,
+    wide: usize,
 }
 
-impl Unpool {
-    /// How many numbers of working space a run needs.
-    pub fn space(&self) -> usize {
-        self.windows.along.size
-    }
-
-    pub fn run<T: Float>(&self, p: &Pointers<'_, T>, space: &mut [T]) {
-        dispatch(RunUnpool { pool: self, p, space });
-    }
-}
-
-struct RunUnpool<'a, 'p, T> {
-    pool: &'a Unpool,
-    p: &'a Pointers<'p, T>,
-    space: &'a mut [T],
-}
-
-impl<T: Float> Kernel for RunUnpool<'_, '_, T> {
-    type Output = ();
+impl<T: Float> Columns<'_, T> {
+    /// Adds the products of `N` columns with the adjoints; their sums lie `wide` apart.
     #[inline(always)]
-    fn run<I: Isa>(self) {
-        let (pool, p) = (self.pool, self.p);
-        let (winners, values, adjoint, out) =
-            (p.read(pool.winners), p.read(pool.values), p.read(pool.adjoint.0), p.write(pool.out));
-        out.fill(T::ZERO);
-        let rows = pool.windows.along.size;
-        let step = pool.windows.along.stride as usize;
-        let offsets = &pool.windows.offsets;
-        for (s, &base) in pool.windows.bases.iter().enumerate() {
-            let adjoint = match &pool.adjoint.1 {
-                None => &adjoint[s * rows..][..rows],
-                Some(walk) => {
-                    walk.load(adjoint, s * rows, &mut self.space[..rows]);
-                    &self.space[..rows]
-                }
-            };
-            let (winners, values) = (&winners[s * rows..][..rows], &values[s * rows..][..rows]);
-            #[allow(clippy::eq_op)] // only NaN differs from itself
-            let odd = values.iter().fold(false, |any, &v| any | (v != v));
-            for (k, &offset) in offsets.iter().enumerate() {
-                let number = T::from_usize(k);
-                let cells = &mut out[base as usize + offset as usize..][..(rows - 1) * step + 1];
-                if odd {
-                    for (i, (&a, &v)) in adjoint.iter().zip(values).enumerate() {
-                        #[allow(clippy::eq_op)]
-                        let share = if v != v {
-                            a * v
-                        } else if winners[i] == number {
-                            a
-                        } else {
-                            T::ZERO
-                        };
-                        cells[i * step] += share;
+    fn add<I: Isa, const N: usize>(&self, sums: &mut [T]) -> usize {
+        let (rows, step) = (self.windows.along.size, self.windows.along.stride as usize);
+        let lanes = <T::V<I> as Simd<T>>::N;
+        let offsets: [usize; N] = std::array::from_fn(|c| self.windows.offsets[self.first + c] as usize);
+        assert!(sums.len() >= (N - 1) * self.wide + lanes);
+        assert!(self.adjoints.len() >= (self.bases.len() * rows - 1) * self.wide + lanes);
+        // SAFETY: both slices are long enough, just checked, and so is the image, as the caller has checked; the instructions
+        // are those of the kernel
+        unsafe {
+            let mut local: [T::V<I>; N] = std::array::from_fn(|c| Simd::<T>::load(sums.as_ptr().add(c * self.wide)));
+            let mut adjoint = self.adjoints.as_ptr();
+            for &base in self.bases {
+                let mut at = self.image.as_ptr().add(base as usize);
+                for _ in 0..rows {
+                    let d: T::V<I> = Simd::<T>::load(adjoint);
+                    for (sum, &offset) in local.iter_mut().zip(&offsets) {
+                        *sum = <T::V<I> as Simd<T>>::splat(*at.add(offset)).times_plus(d, *sum);
                     }
-                } else if step == 2 {
-                    give::<T, 2>(cells, adjoint, winners, number);
-                } else {
-                    for (i, (&a, &w)) in adjoint.iter().zip(winners).enumerate() {
-                        cells[i * step] += if w == number { a } else { T::ZERO };
-                    }
+                    adjoint = adjoint.wrapping_add(self.wide);
+                    at = at.wrapping_add(step);
                 }
             }
+            for (c, &sum) in local.iter().enumerate() {
+                Simd::<T>::store(sum, sums.as_mut_ptr().add(c * self.wide));
+            }
         }
-    }
-}
-
-/// Adds each adjoint to its cell if this column won.
-#[inline(always)]
-fn give<T: Float, const STEP: usize>(cells: &mut [T], adjoint: &[T], winners: &[T], number: T) {
-    for (i, (&a, &w)) in adjoint.iter().zip(winners).enumerate() {
-        cells[i * STEP] += if w == number { a } else { T::ZERO };
+        N
     }
 }

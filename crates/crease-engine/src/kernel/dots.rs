@@ -1,0 +1,128 @@
+//! Inner products of the rows of a matrix with one vector.
+//!
+//! Every number of the matrix is needed once, so memory decides how fast this is: several rows go by at once, since a machine
+//! fetches ahead along each of several streams, and each part of the vector is loaded once for all of them. The order of a
+//! sum depends on the number of rows and of columns, and on nothing else.
+
+use crate::float::Float;
+use crate::isa::{Isa, Kernel, Simd};
+
+/// Inner products of rows that begin `row` apart with `x`; number `i` goes to `out[to + i * step]`.
+pub(crate) struct Dots<'a, T> {
+    pub matrix: &'a [T],
+    pub at: usize,
+    pub row: isize,
+    pub rows: usize,
+    pub x: &'a [T],
+    pub out: &'a mut [T],
+    pub to: usize,
+    pub step: isize,
+}
+
+/// Room for the lanes of the widest register.
+const WIDEST: usize = 16;
+
+impl<T: Float> Kernel for Dots<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(mut self) {
+        // as many rows as sums of theirs fit into registers, in groups of nearly equal size
+        let most = if I::REGISTERS >= 32 { 12 } else { 6 };
+        let group = self.rows.div_ceil(self.rows.div_ceil(most).max(1)).max(1);
+        for i in (0..self.rows).step_by(group) {
+            match group.min(self.rows - i) {
+                1 => self.tile::<I, 1, 8>(i),
+                2 => self.tile::<I, 2, 4>(i),
+                3 => self.tile::<I, 3, 2>(i),
+                4 => self.tile::<I, 4, 2>(i),
+                5 => self.tile::<I, 5, 2>(i),
+                6 => self.tile::<I, 6, 1>(i),
+                7 => self.tile::<I, 7, 1>(i),
+                8 => self.tile::<I, 8, 1>(i),
+                9 => self.tile::<I, 9, 1>(i),
+                10 => self.tile::<I, 10, 1>(i),
+                11 => self.tile::<I, 11, 1>(i),
+                _ => self.tile::<I, 12, 1>(i),
+            }
+        }
+    }
+}
+
+impl<T: Float> Dots<'_, T> {
+    /// `R` rows from number `i` on, each with `N` sums in registers.
+    #[inline(always)]
+    fn tile<I: Isa, const R: usize, const N: usize>(&mut self, i: usize) {
+        let lanes = <T::V<I> as Simd<T>>::N;
+        let n = self.x.len();
+        let rows: [&[T]; R] = std::array::from_fn(|r| {
+            let start = (self.at as isize + (i + r) as isize * self.row) as usize;
+            &self.matrix[start..][..n]
+        });
+        // SAFETY: all rows and the vector have `n` numbers, and `n - l` of them lie beyond number `l`; the instructions are those
+        // of the kernel
+        let mut sums = [[unsafe { <T::V<I> as Simd<T>>::splat(T::NEG_ZERO) }; N]; R];
+        let mut l = 0;
+        while l + N * lanes <= n {
+            for k in 0..N {
+                let at = l + k * lanes;
+                // SAFETY: as above
+                let x = unsafe { <T::V<I> as Simd<T>>::load(self.x.as_ptr().add(at)) };
+                for (row, sum) in rows.iter().zip(&mut sums) {
+                    // SAFETY: as above
+                    sum[k] = unsafe { <T::V<I> as Simd<T>>::load(row.as_ptr().add(at)).times_plus(x, sum[k]) };
+                }
+            }
+            l += N * lanes;
+        }
+        while l < n {
+            let left = lanes.min(n - l);
+            // SAFETY: as above
+            let x = unsafe { <T::V<I> as Simd<T>>::load_some(self.x.as_ptr().add(l), left) };
+            for (row, sum) in rows.iter().zip(&mut sums) {
+                // SAFETY: as above
+                sum[0] = unsafe { <T::V<I> as Simd<T>>::load_some(row.as_ptr().add(l), left).times_plus(x, sum[0]) };
+            }
+            l += left;
+        }
+        for (r, sum) in sums.iter().enumerate() {
+            let mut all = [T::NEG_ZERO; WIDEST];
+            // SAFETY: no register has more lanes
+            unsafe {
+                let total = sum[1..].iter().fold(sum[0], |s, &x| Simd::<T>::add(s, x));
+                Simd::<T>::store(total, all.as_mut_ptr());
+            }
+            let mut width = WIDEST / 2;
+            while width > 0 {
+                for k in 0..width {
+                    all[k] = all[k] + all[k + width];
+                }
+                width /= 2;
+            }
+            self.out[(self.to as isize + (i + r) as isize * self.step) as usize] = all[0];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::dispatch;
+
+    #[test]
+    fn every_size_sums_every_product_once() {
+        for n in [1usize, 2, 7, 8, 9, 31, 64, 100, 257] {
+            for rows in 1..30 {
+                let matrix: Vec<f64> = (0..rows * n).map(|i| (i % 13) as f64 - 6.0).collect();
+                let x: Vec<f64> = (0..n).map(|i| (i % 7) as f64 - 3.0).collect();
+                let mut out = vec![f64::NAN; 2 * rows];
+                let row = n as isize;
+                dispatch(Dots { matrix: &matrix, at: 0, row, rows, x: &x, out: &mut out, to: 1, step: 2 });
+                for (r, row) in matrix.chunks_exact(n).enumerate() {
+                    // small integers: every order of summing is exact
+                    assert_eq!(out[2 * r + 1], row.iter().zip(&x).map(|(a, x)| a * x).sum::<f64>(), "{n} {rows} {r}");
+                    assert!(out[2 * r].is_nan());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Log-sum-exp of every column of a matrix: rows go by, and each register holds as many columns as it has lanes.
+
+use super::lower::Buf;
+use super::memory::Pointers;
+use crate::float::{Float, maximum};
+use crate::isa::{Isa, Kernel, dispatch};
+
+/// Log-sum-exp of each of `count` columns; with weights, which lie as the matrix does, if they are wanted.
+#[derive(Debug)]
+pub(crate) struct Across {
+    pub src: Buf,
+    pub count: usize,
+    pub values: Buf,
+    pub weights: Option<Buf>,
+}
+
+/// So many columns are worked on at once.
+const WIDE: usize = 64;
+
+impl Across {
+    pub fn run<T: Float>(&self, p: &Pointers<'_, T>) {
+        dispatch(Run { across: self, p });
+    }
+}
+
+struct Run<'a, 'p, T> {
+    across: &'a Across,
+    p: &'a Pointers<'p, T>,
+}
+
+impl<T: Float> Kernel for Run<'_, '_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Across { src, count, values, weights } = self.across;
+        let exp = |x: T| if I::FMA { x.fused_exp() } else { x.vector_exp() };
+        let (count, src, values) = (*count, self.p.read(*src), self.p.write(*values));
+        for from in (0..count).step_by(WIDE) {
+            let len = WIDE.min(count - from);
+            let rows = || src.chunks_exact(count).map(|row| &row[from..][..len]);
+            let (mut top, mut total) = ([T::LOWEST; WIDE], [T::ZERO; WIDE]);
+            let (top, total) = (&mut top[..len], &mut total[..len]);
+            for row in rows() {
+                top.iter_mut().zip(row).for_each(|(t, &x)| *t = maximum(*t, x));
+            }
+            match weights {
+                None => {
+                    for row in rows() {
+                        for ((s, &t), &x) in total.iter_mut().zip(&*top).zip(row) {
+                            *s += exp(x - t);
+                        }
+                    }
+                }
+                Some(b) => {
+                    let weights = self.p.write(*b);
+                    for (row, out) in rows().zip(weights.chunks_exact_mut(count)) {
+                        let out = &mut out[from..][..len];
+                        for (((s, &t), &x), o) in total.iter_mut().zip(&*top).zip(row).zip(out) {
+                            *o = exp(x - t);
+                            *s += *o;
+                        }
+                    }
+                    for out in weights.chunks_exact_mut(count) {
+                        out[from..][..len].iter_mut().zip(&*total).for_each(|(o, &s)| *o = *o / s);
+                    }
+                }
+            }
+            for ((v, &t), &s) in values[from..][..len].iter_mut().zip(&*top).zip(&*total) {
+                *v = t + s.vector_ln();
+            }
+        }
+    }
+}
