@@ -94,7 +94,8 @@ impl<T: Float> Dots<'_, T> {
             let mut width = WIDEST / 2;
             while width > 0 {
                 for k in 0..width {
-                    all[k] = all[k] + all[k + width];
+                    let other = all[k + width];
+                    all[k] += other;
                 }
                 width /= 2;
             }

@@ -8,7 +8,7 @@ use super::pattern::{Uses, buffer, copied, uses};
 use crate::float::Float;
 use crate::unit::{LaneOp, Unit};
 use crease_core::Layout;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Replaces what can be had for less.
 pub(crate) fn rewrite<T: Float>(n: &mut Nodes<T>) {
@@ -25,7 +25,7 @@ fn sums_of_products<T: Float>(n: &mut Nodes<T>) {
     let u = uses(n);
     // sums of first factors, each behind the node that makes the factor
     let mut sums: HashMap<usize, Vec<Node<T>>> = HashMap::new();
-    let mut gone = vec![false; n.nodes.len()];
+    let mut gone: HashSet<usize> = HashSet::new();
     for i in 0..n.nodes.len() {
         let Some((negation, product)) = summed_product(n, &u, i) else { continue };
         let Kind::MatMul { a, b, size: [m, columns, k, batch] } = n.nodes[product].kind else { continue };
@@ -45,11 +45,11 @@ fn sums_of_products<T: Float>(n: &mut Nodes<T>) {
         if let Some(minus) = negation {
             n.nodes[minus] = Node { kind: Kind::Unit(Unit::Neg, vec![Arg::Direct(to)]), out: vec![out] };
         }
-        gone[i] = true;
+        gone.insert(i);
     }
     let old = std::mem::take(&mut n.nodes);
     for (i, node) in old.into_iter().enumerate() {
-        if !gone[i] {
+        if !gone.contains(&i) {
             n.nodes.push(node);
         }
         n.nodes.extend(sums.remove(&i).into_iter().flatten());
