@@ -99,12 +99,12 @@ fn add_short<T: Float, const N: usize>(
     }
 }
 
-/// The sum, the second half added to the first again and again.
+/// The sum: what is beyond the largest power of two is added to the front, again and again, as registers are wide.
 #[inline(always)]
 fn halved<T: Float, const N: usize>(mut x: [T; N]) -> T {
     let mut len = N;
     while len > 1 {
-        let half = len.div_ceil(2);
+        let half = len.next_power_of_two() / 2;
         for i in half..len {
             x[i - half] += x[i];
         }
