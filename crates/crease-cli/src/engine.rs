@@ -63,8 +63,9 @@ pub fn directional_derivatives(p: &Program, point: &[Tensor<f64>], directions: &
     Some(derivatives)
 }
 
+/// Compiled once and run once, at all points together: machine code would take longer to make than it saves.
 fn bits() -> Options {
-    Options::default().agreement(Agreement::Bits)
+    Options::default().agreement(Agreement::Bits).runs(1)
 }
 
 /// All outputs at all points, if they are finite throughout.

@@ -40,6 +40,20 @@ fn text_says_the_same() {
 }
 
 #[test]
+fn what_runs_often_becomes_machine_code_where_there_is_some() {
+    let explained = |runs: &str| {
+        let chain = (0..300).fold("x".to_string(), |text, k| format!("sqrt({text} * {text} + {k})"));
+        let path = file("bench_runs", "chain.crease", format!("program chain(x) = {chain}"));
+        ok(&["bench", &path, "--seconds", "0.02", "--explain", "--runs", runs])
+    };
+    let (once, often) = (explained("1"), explained("100000000"));
+    assert!(once.contains("bytecode"), "{once}");
+    if cfg!(target_arch = "x86_64") {
+        assert!(often.contains("machine code"), "{often}");
+    }
+}
+
+#[test]
 fn fewer_inputs_cost_less() {
     let counted = |more: &[&str]| {
         let args = [&["bench", "-e", "exp(x) * sin(y)", "--seconds", "0.01", "--json"], more].concat();

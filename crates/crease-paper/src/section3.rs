@@ -142,8 +142,8 @@ fn complexity() -> Run {
         let prices = Prices::unit();
         bounded += usize::from(found.after.at(&prices) <= found.before.at(&prices));
         cheaper.0 += usize::from(found.after.at(&prices) < found.before.at(&prices));
-        cheaper.1 = cheaper.1 + found.before;
-        cheaper.2 = cheaper.2 + found.after;
+        cheaper.1 += found.before;
+        cheaper.2 += found.after;
     }
     o.always("the bound on comp(f, D) is at most the cost, on random programs", bounded, 12);
     o.measured(

@@ -33,7 +33,8 @@ use std::time::{Duration, Instant};
 #[command(after_help = "Examples:
   crease bench examples/mlp.crease
   crease bench network.crease --at weights.json --wrt W,b --seconds 5 --f32
-  crease bench -e 'norm1(v)' --at v.npy --explain --json")]
+  crease bench -e 'norm1(v)' --at v.npy --explain --json
+  crease bench clauses.crease --runs 1000000 --explain")]
 pub struct Bench {
     #[command(flatten)]
     source: SourceArgs,
@@ -56,6 +57,10 @@ pub struct Bench {
     /// How long to measure
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     seconds: f64,
+
+    /// Compile for so many runs: a scalar program that runs often becomes machine code
+    #[arg(long, value_name = "N")]
+    runs: Option<u64>,
 
     /// Compute in f32 instead of f64
     #[arg(long)]
@@ -146,6 +151,7 @@ impl Bench {
         let expected = run(&derived, &point).map_err(refused(true))?;
 
         let options = Options::default().arithmetic(Arithmetic::Ieee).how(how);
+        let options = self.runs.into_iter().fold(options, Options::runs);
         let mut value = Ready::new(|| compile::<T>(p, &options))?;
         let mut gradient = Ready::new(|| value_and_grad::<T>(p, &wrt, &options))?;
         let inputs: Vec<&[T]> = point.iter().map(Tensor::data).collect();

@@ -107,6 +107,11 @@ impl<T: Float> Aligned<T> {
         Aligned { all, start, len }
     }
 
+    /// What they take.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.all[..])
+    }
+
     /// All of them.
     pub fn all(&mut self) -> &mut [T] {
         &mut self.all[self.start..][..self.len]

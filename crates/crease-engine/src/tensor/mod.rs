@@ -59,10 +59,9 @@ pub(crate) struct Memory<T> {
     table: Vec<Entry<T>>,
 }
 
-impl<T> Memory<T> {
+impl<T: Float> Memory<T> {
     pub fn bytes(&self) -> usize {
-        let numbers = size_of_val(&self.arena[..]) + size_of_val(&self.space[..]);
-        numbers + size_of_val(&self.positions[..]) + size_of_val(&self.table[..])
+        self.arena.bytes() + self.space.bytes() + size_of_val(&self.positions[..]) + size_of_val(&self.table[..])
     }
 }
 
