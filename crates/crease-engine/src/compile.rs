@@ -50,7 +50,7 @@ pub fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, 
 /// So many numbers for each equation make a program one of tensors.
 const FEW: usize = 16;
 /// Programs of more numbers are not taken apart.
-const MANY: usize = 1 << 21;
+const MANY: usize = 1 << 24;
 
 /// Whether a program is better run number by number.
 fn suits_scalar(p: &Program, form: Form, explain: &mut Explain) -> bool {

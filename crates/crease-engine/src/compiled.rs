@@ -73,7 +73,7 @@ impl<T: Float> Workspace<T> {
     /// ```
     pub fn bytes(&self) -> usize {
         let scalar: usize = self.scalar.iter().chain(&self.lanes).map(|m| m.bytes()).sum();
-        scalar + self.tensor.as_ref().map_or(0, |m| m.bytes())
+        scalar + self.native.as_ref().map_or(0, |m| m.bytes()) + self.tensor.as_ref().map_or(0, |m| m.bytes())
     }
 }
 

@@ -40,6 +40,7 @@
 //! - [`run()`] in f64, f32, exact rationals, intervals or a prime field ([`number`]); [`kinks`] for what a run met.
 //! - [`inline()`], [`scalarize()`], [`simplify()`], [`dictionary`]: the same function as another program.
 //! - [`local`]: what a program looks like from one point, and [`oracles`]: what its derivative is there, at kinks too.
+//! - [`engine`]: programs compiled, for values, gradients and directional derivatives at the speed of loops written by hand.
 //! - [`cost`]: what a program costs, and Theorem 2's bound on what its derivative costs.
 //! - [`losses`] and [`networks`]: ready programs for learning.
 //! - [`reductions`]: formulas as programs, and linear ReLU networks.
@@ -67,6 +68,7 @@ pub mod tutorial;
 pub use easy::{Function, grad, hessian, jacobian, jvp, value_and_grad, vjp};
 pub use error::Error;
 
+pub use crease_engine as engine;
 pub use crease_formats as formats;
 pub use crease_oracles as oracles;
 

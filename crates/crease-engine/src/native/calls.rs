@@ -13,6 +13,13 @@ pub(super) struct Scratch<T> {
     positions: Vec<u32>,
 }
 
+impl<T> Scratch<T> {
+    pub fn bytes(&self) -> usize {
+        let numbers = [&self.members, &self.space, &self.results];
+        numbers.iter().map(|v| size_of_val(&v[..])).sum::<usize>() + size_of_val(&self.positions[..])
+    }
+}
+
 impl<T: Float> Scratch<T> {
     pub fn new(longest: usize) -> Self {
         Scratch {

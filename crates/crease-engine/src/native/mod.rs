@@ -85,6 +85,13 @@ pub(crate) struct Memory<T> {
     scratch: Scratch<T>,
 }
 
+impl<T> Memory<T> {
+    /// What it takes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.arena[..]) + self.scratch.bytes()
+    }
+}
+
 impl<T: Float> Machine<T> {
     /// Compiles a program. `checked` code finds out whether everything was finite.
     pub fn new(f: &Flat, output_lens: &[usize], checked: bool) -> Result<Self, NoCode> {
