@@ -116,7 +116,7 @@ pub fn selection_function(p: usize) -> Result<Program, Error> {
 /// let m = measure(Family::Norms, 100, None)?;
 /// assert!(m.counted.0 <= m.model.0 && m.model.0 <= m.omega.0); // backward
 /// assert!(m.counted.1 <= m.model.1 && m.model.1 <= m.omega.1); // forward
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
@@ -146,7 +146,7 @@ const FORWARD_NUMBERS: f64 = 3e6;
 /// let small = measure(Family::Selection, 16, None)?;
 /// let large = measure(Family::Selection, 256, None)?;
 /// assert!(large.counted.0 < 1.2 * small.counted.0 && large.counted.1 > 10.0 * small.counted.1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 pub fn measure(
     family: Family,
