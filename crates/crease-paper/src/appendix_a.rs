@@ -27,7 +27,8 @@ pub const ITEMS: &[Item] = &[
         figure_1,
     ),
     Item::statement("lexicographic").about("Lexicographic subgradients are Clarke subgradients", "Appendix A.2").claims(
-        "Nesterov's lexicographic subdifferential is contained in the Clarke subdifferential; vector forward mode computes its elements.",
+        "Nesterov's lexicographic subdifferential is contained in the Clarke subdifferential; vector \
+         forward mode computes its elements.",
         lexicographic_is_clarke,
     ),
     Item::numbered(Kind::Remark, 5, "remark-5").about("Theorem 3's bound is sharp", "Appendix A.2").claims(

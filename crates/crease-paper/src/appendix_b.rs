@@ -14,31 +14,39 @@ use crease_formats::draw::{Drawing, svg};
 
 pub const ITEMS: &[Item] = &[
     Item::statement("proof-of-theorem-2").about("The costs in the proof of Theorem 2", "Appendix B").claims(
-        "Backprop costs, summed over the equations, cost(gd) + |pr|(cost(+) + cost(×)); forprop cost(gd) + p|pr| cost(×) + p(|pr| - 1) cost(+).",
+        "Backprop costs, summed over the equations, cost(gd) + |pr|(cost(+) + cost(×)); forprop \
+         cost(gd) + p|pr| cost(×) + p(|pr| - 1) cost(+).",
         proof,
     ),
-    Item::numbered(Kind::Case, 1, "case-1").about("+ and ×", "Appendix B.1")
+    Item::numbered(Kind::Case, 1, "case-1")
+        .about("+ and ×", "Appendix B.1")
         .claims("d(a, b) = (b, a) takes no operation: cost(g) = cost(gd) = 1.", || unit_case(0, 1, 1)),
-    Item::numbered(Kind::Case, 2, "case-2").about("+c and ×c", "Appendix B.1")
+    Item::numbered(Kind::Case, 2, "case-2")
+        .about("+c and ×c", "Appendix B.1")
         .claims("d(a) = c takes no operation: cost(g) = cost(gd) = 1.", || unit_case(1, 1, 1)),
-    Item::numbered(Kind::Case, 3, "case-3").about("log", "Appendix B.1")
+    Item::numbered(Kind::Case, 3, "case-3")
+        .about("log", "Appendix B.1")
         .claims("d(a) = 1/a takes one operation more: cost(g) = 1, cost(gd) = 2.", || unit_case(2, 1, 2)),
-    Item::numbered(Kind::Case, 4, "case-4").about("exp", "Appendix B.1")
+    Item::numbered(Kind::Case, 4, "case-4")
+        .about("exp", "Appendix B.1")
         .claims("d(a) = exp(a) is there already: cost(g) = cost(gd) = 1.", || unit_case(3, 1, 1)),
-    Item::numbered(Kind::Case, 5, "case-5").about("inv", "Appendix B.1")
+    Item::numbered(Kind::Case, 5, "case-5")
+        .about("inv", "Appendix B.1")
         .claims("d(a) = -1/a² takes a square and a sign: cost(g) = 1, cost(gd) = 3.", || unit_case(4, 1, 3)),
-    Item::numbered(Kind::Case, 6, "case-6").about("ReLU", "Appendix B.1")
+    Item::numbered(Kind::Case, 6, "case-6")
+        .about("ReLU", "Appendix B.1")
         .claims("Value and derivative follow from one sign: cost(g) = cost(gd) = 1.", || unit_case(5, 1, 1)),
-    Item::numbered(Kind::Remark, 6, "remark-6").about("Maxima by ReLU", "Appendix B.1").claims(
-        "max{x, y} = ReLU(x - y) + y = ReLU(x - y) + ReLU(y) - ReLU(-y).",
-        maxima,
-    ),
+    Item::numbered(Kind::Remark, 6, "remark-6")
+        .about("Maxima by ReLU", "Appendix B.1")
+        .claims("max{x, y} = ReLU(x - y) + y = ReLU(x - y) + ReLU(y) - ReLU(-y).", maxima),
     Item::numbered(Kind::Table, 2, "table-2").about("Refined costs", "Appendix B.2").claims(
-        "With c_nonlin ≥ 1 for smooth nonlinear operations and c_ReLU ≥ 0 for a sign, omega is at most 5 for every column.",
+        "With c_nonlin ≥ 1 for smooth nonlinear operations and c_ReLU ≥ 0 for a sign, omega is at \
+         most 5 for every column.",
         || tables(&[table2()?]),
     ),
     Item::numbered(Kind::Case, 7, "case-7").about("a × ReLU(b)", "Appendix B.2").claims(
-        "One sign and one product give value and derivative: return (ab, b, a) if b ≥ 0, else zeros; cost(gd) = cost(g) = 1 + c_ReLU.",
+        "One sign and one product give value and derivative: return (ab, b, a) if b ≥ 0, else zeros; \
+         cost(gd) = cost(g) = 1 + c_ReLU.",
         times_relu_case,
     ),
     Item::numbered(Kind::Table, 3, "table-3").about("Further operations", "Appendix B.3").claims(
@@ -47,30 +55,44 @@ pub const ITEMS: &[Item] = &[
     ),
     Item::numbered(Kind::Case, 8, "case-8").about("Absolute value and leaky ReLU", "Appendix B.3").claims(
         "A sign and a product at worst: cost(gd) = cost(g) = 1 + c_ReLU for both.",
-        || chosen(&[("abs", table3(10)?), ("leaky ReLU", cases(10)?)], "both as programs, with their backprop, counted"),
+        || {
+            chosen(
+                &[("abs", table3(10)?), ("leaky ReLU", cases(10)?)],
+                "both as programs, with their backprop, counted",
+            )
+        },
     ),
-    Item::numbered(Kind::Case, 9, "case-9").about("ELU", "Appendix B.3").claims(
-        "A sign, an exponential, a product and a difference; the derivative is there already.",
-        || chosen(&[("ELU", table3(10)?)], "ELU as a program, with its backprop, counted"),
-    ),
+    Item::numbered(Kind::Case, 9, "case-9")
+        .about("ELU", "Appendix B.3")
+        .claims("A sign, an exponential, a product and a difference; the derivative is there already.", || {
+            chosen(&[("ELU", table3(10)?)], "ELU as a program, with its backprop, counted")
+        }),
     Item::numbered(Kind::Case, 10, "case-10").about("max-m-linear", "Appendix B.3").claims(
         "A ↦ max(Ax) costs m(2n - 1) + (m - 1) c_ReLU, with its derivative the same: the row that wins is x.",
         || chosen(&[("max-4-linear", cases(10)?)], "m = 4, n = 10, with its backprop, counted"),
     ),
     Item::numbered(Kind::Case, 11, "case-11").about("3 × 3 max-pooling", "Appendix B.3").claims(
-        "By the nine weights of the kernel, for a fixed 5 × 5 input: 153 additions and multiplications, and 8 comparisons.",
+        "By the nine weights of the kernel, for a fixed 5 × 5 input: 153 additions and \
+         multiplications, and 8 comparisons.",
         pooling,
     ),
     Item::numbered(Kind::Case, 12, "case-12").about("The norms l1 and l∞", "Appendix B.3").claims(
         "The l1 norm costs n - 1 additions, n products by -1 and n comparisons; with its derivative the same.",
-        || chosen(&[("linf", table3(10)?), ("l1", table3(10)?)], "both norms of 10 numbers, with their backprop, counted"),
+        || {
+            chosen(
+                &[("linf", table3(10)?), ("l1", table3(10)?)],
+                "both norms of 10 numbers, with their backprop, counted",
+            )
+        },
     ),
     Item::numbered(Kind::Case, 13, "case-13").about("The median", "Appendix B.3").claims(
-        "Sort, and apply the same permutation to 1, ..., n: the derivative is 1 at the index of the median, without a further operation.",
+        "Sort, and apply the same permutation to 1, ..., n: the derivative is 1 at the index of the \
+         median, without a further operation.",
         median,
     ),
     Item::numbered(Kind::Case, 14, "case-14").about("Selection functions", "Appendix B.3").claims(
-        "cost(gd) / cost(g) = (c_s + c_∇)/(c_s + c_f) ≤ (c_s + 5 c_f)/(c_s + c_f): near 5 if the choice is cheap, near 1 if it dominates.",
+        "cost(gd) / cost(g) = (c_s + c_∇)/(c_s + c_f) ≤ (c_s + 5 c_f)/(c_s + c_f): near 5 if the \
+         choice is cheap, near 1 if it dominates.",
         selection,
     ),
 ];

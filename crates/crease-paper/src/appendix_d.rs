@@ -31,7 +31,8 @@ pub const ITEMS: &[Item] = &[
         enumeration,
     ),
     Item::numbered(Kind::Theorem, 5, "theorem-5").about("Two Clarke subgradients of a network", "Appendix D.2").claims(
-        "Deciding whether the Clarke subdifferential of a linear ReLU network has two elements is NP-hard: 3-SAT reduces to it.",
+        "Deciding whether the Clarke subdifferential of a linear ReLU network has two elements is \
+         NP-hard: 3-SAT reduces to it.",
         || hardness(SatForm::Network, 81),
     ),
     Item::numbered(Kind::Corollary, 2, "corollary-2").about("Non-differentiability of a network", "Appendix D.2").claims(
@@ -39,7 +40,8 @@ pub const ITEMS: &[Item] = &[
         non_differentiability,
     ),
     Item::numbered(Kind::Corollary, 3, "corollary-3").about("Two lexicographic subgradients", "Appendix D.2").claims(
-        "For these networks the lexicographic subdifferential is the set of neighbouring gradients, so the same holds for it.",
+        "For these networks the lexicographic subdifferential is the set of neighbouring gradients, \
+         so the same holds for it.",
         lexicographic_pairs,
     ),
     Item::numbered(Kind::Example, 2, "example-2").about("A 3-CNF formula", "Appendix D.3").claims(
@@ -51,7 +53,8 @@ pub const ITEMS: &[Item] = &[
         three_sat,
     ),
     Item::numbered(Kind::Example, 3, "example-3").about("The network of a formula", "Appendix D.3").claims(
-        "With a fourth clause (b2 ∨ ¬b2 ∨ b6), F = min of ReLU(max of three) over the four clauses, in 6 real variables.",
+        "With a fourth clause (b2 ∨ ¬b2 ∨ b6), F = min of ReLU(max of three) over the four clauses, \
+         in 6 real variables.",
         || example(4),
     ),
     Item::numbered(Kind::Proposition, 2, "proposition-2").about("Two elements of Dᵃ in polynomial time", "Appendix D.4").claims(
@@ -63,7 +66,8 @@ pub const ITEMS: &[Item] = &[
         weak_stationarity,
     ),
     Item::numbered(Kind::Lemma, 3, "lemma-3").about("Maxima as networks", "Appendix D.5").claims(
-        "The maximum of 2ᵏ numbers is a ReLU network of k ReLU layers of size at most 3 × 2ᵏ⁻¹ with weights in {-1, 0, 1}.",
+        "The maximum of 2ᵏ numbers is a ReLU network of k ReLU layers of size at most 3 × 2ᵏ⁻¹ with \
+         weights in {-1, 0, 1}.",
         maxima,
     ),
 ];
@@ -132,7 +136,8 @@ pub fn corners_at(p: &Program, at: &[Tensor<Rational>]) -> Result<BTreeSet<Vec<R
 fn autodiff() -> Run {
     use crease_core::differentiate::{How, Selection, backprop};
     let mut o = Outcome::of(
-        "what backprop returns at integer points for relu'(0) = 0, 1/3, 1/2 and 1, against the convex hull of the corners of Dᵃ, on 100 random programs",
+        "what backprop returns at integer points for relu'(0) = 0, 1/3, 1/2 and 1, against the \
+         convex hull of the corners of Dᵃ, on 100 random programs",
     );
     let mut random = SplitMix64::new(82);
     let (mut inside, mut tried, mut singletons) = (0, 0, 0);
@@ -168,7 +173,8 @@ fn autodiff() -> Run {
 
 fn enumeration() -> Run {
     let mut o = Outcome::of(
-        "150 random programs over D0 at integer points, for the Clarke subdifferential and for Dᵃ, against all cones and all corners",
+        "150 random programs over D0 at integer points, for the Clarke subdifferential and for Dᵃ, \
+         against all cones and all corners",
     );
     let mut random = SplitMix64::new(83);
     let (mut clarke, mut auto, mut tried, mut two) = (0, 0, 0, 0);
@@ -232,7 +238,8 @@ pub fn hardness(form: SatForm, seed: u64) -> Run {
 
 fn non_differentiability() -> Run {
     let mut o = Outcome::of(
-        "200 random programs over D0 at 0: the verdict of the decision procedure, and the number of neighbouring gradients",
+        "200 random programs over D0 at 0: the verdict of the decision procedure, and the number of \
+         neighbouring gradients",
     );
     let mut random = SplitMix64::new(84);
     let (mut same, mut no) = (0, 0);
@@ -268,7 +275,8 @@ fn bases(p: usize) -> Vec<Vec<Vec<Rational>>> {
 
 fn lexicographic_pairs() -> Run {
     let mut o = Outcome::of(
-        "120 random programs over D0 in two variables at 0: lexicographic derivatives along many bases, against all neighbouring gradients",
+        "120 random programs over D0 in two variables at 0: lexicographic derivatives along many \
+         bases, against all neighbouring gradients",
     );
     let mut random = SplitMix64::new(85);
     let (mut among, mut pairs, mut reached) = (0, 0, 0);
@@ -380,7 +388,8 @@ fn three_sat() -> Run {
 
 fn paths() -> Run {
     let mut o = Outcome::of(
-        "300 random programs over D0 at 0 against all corners; then growing chains of ReLUs, timed by the number of nodes",
+        "300 random programs over D0 at 0 against all corners; then growing chains of ReLUs, timed \
+         by the number of nodes",
     );
     let mut random = SplitMix64::new(88);
     let (mut right, mut tried) = (0, 0);

@@ -15,7 +15,8 @@ use crease_oracles::{HullPosition, directional, identity, in_hull};
 
 pub const ITEMS: &[Item] = &[
     Item::numbered(Kind::Example, 1, "example-1").about("The subdifferential of ReLU", "Section 2").claims(
-        "∂ᶜReLU(t) is {0} for t < 0, {1} for t > 0 and [0, 1] at 0; ReLU'(t) = 1 for t > 0, else 0, is a selection of it.",
+        "∂ᶜReLU(t) is {0} for t < 0, {1} for t > 0 and [0, 1] at 0; ReLU'(t) = 1 for t > 0, else 0, \
+         is a selection of it.",
         relu_example,
     ),
     Item::numbered(Kind::Definition, 1, "definition-1").about("Conservative gradient", "Section 2").claims(
@@ -36,7 +37,8 @@ pub const ITEMS: &[Item] = &[
         crate::beyond::first_order_oracle,
     ),
     Item::statement("composition").about("Conservative Jacobians compose", "Section 2").claims(
-        "Products of selections of conservative Jacobians are selections of a conservative Jacobian; for Clarke Jacobians this fails.",
+        "Products of selections of conservative Jacobians are selections of a conservative Jacobian; \
+         for Clarke Jacobians this fails.",
         composition,
     ),
     Item::numbered(Kind::Theorem, 1, "theorem-1").about("Path differentiable functions are ubiquitous", "Section 2").claims(
@@ -65,7 +67,8 @@ fn relu_example() -> Run {
 
 fn inclusion() -> Run {
     let mut o = Outcome::of(
-        "200 random programs over D0 at integer points: each neighbouring gradient, which together span ∂ᶜF, against the convex hull of the corners of D_F",
+        "200 random programs over D0 at integer points: each neighbouring gradient, which together \
+         span ∂ᶜF, against the convex hull of the corners of D_F",
     );
     let mut random = SplitMix64::new(21);
     let (mut inside, mut all, mut smaller) = (0, 0, 0);
@@ -89,7 +92,8 @@ fn inclusion() -> Run {
 
 fn almost_everywhere() -> Run {
     let mut o = Outcome::of(
-        "300 random programs at random points: kinks met, and backprop against the exact directional derivatives along all axes, both ways",
+        "300 random programs at random points: kinks met, and backprop against the exact directional \
+         derivatives along all axes, both ways",
     );
     let mut random = SplitMix64::new(22);
     let (mut none, mut gradient) = (0, 0);

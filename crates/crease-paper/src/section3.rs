@@ -19,7 +19,8 @@ pub const ITEMS: &[Item] = &[
         evaluation,
     ),
     Item::statement("programs-of-programs").about("Programs of programs", "Section 3.1").claims(
-        "A cost on the dictionary extends to programs by adding up, and every program expands to one of level 1 with the same cost.",
+        "A cost on the dictionary extends to programs by adding up, and every program expands to one \
+         of level 1 with the same cost.",
         expansion,
     ),
     Item::statement("complexity").about("Complexity of a function", "Section 3.1").claims(

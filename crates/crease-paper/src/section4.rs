@@ -41,7 +41,8 @@ pub const ITEMS: &[Item] = &[
         beyond_relu,
     ),
     Item::statement("chaining").about("Chaining backpropagation", "Section 4").claims(
-        "With gd_i = backprop(g_i) for long programs g_i, ω_b is about 5: the estimate for programs of programs is sharp.",
+        "With gd_i = backprop(g_i) for long programs g_i, ω_b is about 5: the estimate for programs \
+         of programs is sharp.",
         chaining,
     ),
     Item::statement("beyond-backpropagation").about("Beyond backpropagation", "Section 4").claims(

@@ -27,7 +27,8 @@ pub const ITEMS: &[Item] = &[
         theorem_3,
     ),
     Item::statement("smooth-case").about("Comparison with the smooth case", "Section 5.1").claims(
-        "If F is C¹, p directional derivatives are one gradient and p scalar products: in proportion to F, if F costs p².",
+        "If F is C¹, p directional derivatives are one gradient and p scalar products: in proportion \
+         to F, if F costs p².",
         smooth,
     ),
     Item::statement("forward-clarke").about("Clarke subgradients by forward mode", "Section 5.2").claims(
@@ -35,7 +36,8 @@ pub const ITEMS: &[Item] = &[
         khan_barton,
     ),
     Item::numbered(Kind::Theorem, 4, "theorem-4").about("Clarke subgradients and NP-hardness", "Section 5.3").claims(
-        "For programs over {+, -, ReLU}, finding two Clarke subgradients and deciding non-differentiability are NP-hard.",
+        "For programs over {+, -, ReLU}, finding two Clarke subgradients and deciding \
+         non-differentiability are NP-hard.",
         || hardness(SatForm::Lattice, 91),
     ),
     Item::numbered(Kind::Remark, 3, "remark-3").about("Strong NP-hardness", "Section 5.3").claims(
@@ -180,7 +182,8 @@ fn quadratic(p: usize, smooth: bool) -> Result<Program, Failure> {
 
 fn smooth() -> Run {
     let mut o = Outcome::of(
-        "sum of (Cx)², p = 8 to 256: the cost of a gradient and p scalar products over that of F; and both derivatives in rationals",
+        "sum of (Cx)², p = 8 to 256: the cost of a gradient and p scalar products over that of F; \
+         and both derivatives in rationals",
     );
     let how = How::default();
     let mut points = Vec::new();
@@ -230,7 +233,8 @@ fn smooth() -> Run {
 
 fn khan_barton() -> Run {
     let mut o = Outcome::of(
-        "sum of |Cx| for a sparse C at 0, p = 10 to 1,000: operations of one Clarke subgradient by a random direction, and of vector forward mode, over cost(P)",
+        "sum of |Cx| for a sparse C at 0, p = 10 to 1,000: operations of one Clarke subgradient by a \
+         random direction, and of vector forward mode, over cost(P)",
     );
     let (mut one, mut forward) = (Vec::new(), Vec::new());
     for p in [10, 30, 100, 300, 1000] {
