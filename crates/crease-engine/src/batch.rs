@@ -210,7 +210,14 @@ impl<T: Float> Compiled<T> {
     }
 }
 
+/// The part of an input that holds one point; all of it if the points share it.
+#[inline]
+pub(crate) fn at_point<T>(x: &[T], len: usize, point: usize) -> &[T] {
+    part(x, len, &(point..point + 1))
+}
+
 /// The part of an input that holds some points; all of it if the points share it.
+#[inline]
 fn part<'x, T>(x: &'x [T], len: usize, points: &Range<usize>) -> &'x [T] {
     if x.len() == len { x } else { &x[points.start * len..points.end * len] }
 }

@@ -5,6 +5,7 @@ use crate::float::Float;
 use crate::options::Explain;
 use crate::{native, scalar, tensor};
 use crease_core::differentiate::{How, backprop};
+use crease_core::run::Unobserved;
 use crease_core::{Arithmetic, Program, Shape, Tensor};
 use std::sync::Arc;
 
@@ -202,10 +203,4 @@ impl<T: Float> Compiled<T> {
         crease_core::run_with(program, &tensors, self.arithmetic, &mut Unobserved)?;
         Ok(())
     }
-}
-
-struct Unobserved;
-
-impl<N> crease_core::Observer<N> for Unobserved {
-    fn step(&mut self, _: &Program, _: usize, _: &[crease_core::Arg<'_, N>], _: &[Vec<N>]) {}
 }

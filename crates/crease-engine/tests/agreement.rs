@@ -3,17 +3,12 @@
 mod lesser;
 
 use crease_core::differentiate::{How, Selection, backprop, forprop, jvp, vjp};
-use crease_core::{Arithmetic, Number, Observer, Program, Tensor, run_with};
+use crease_core::run::Unobserved;
+use crease_core::{Arithmetic, Number, Program, Tensor, run_with};
 use crease_corpus::cases;
 use crease_corpus::compare::convert;
 use crease_corpus::random::{Rng, any_options, dyadic_point, generic_point, origin, program, tied_point};
 use crease_engine::{Agreement, Float, Form, Options, compile, value_and_grad};
-
-struct Unobserved;
-
-impl<N> Observer<N> for Unobserved {
-    fn step(&mut self, _: &Program, _: usize, _: &[crease_core::Arg<'_, N>], _: &[Vec<N>]) {}
-}
 
 /// Same bits; NaN is NaN.
 fn same<T: Float>(a: T, b: T) -> bool {

@@ -2,17 +2,12 @@
 
 use crease_core::differentiate::{How, Selection, backprop};
 use crease_core::random::SplitMix64;
-use crease_core::{Arithmetic, Atom, Builder, Observer, Op, Program, Rational, Shape, Tensor, relu, run_with, trace};
+use crease_core::run::Unobserved;
+use crease_core::{Arithmetic, Atom, Builder, Op, Program, Rational, Shape, Tensor, relu, run_with, trace};
 use crease_corpus::cases;
 use crease_corpus::compare::convert;
 use crease_corpus::random::{Rng, any_options, dyadic_point, generic_point, origin, program, tied_point};
 use crease_engine::{Agreement, Backend, Compiled, Float, Form, Options, compile, value_and_grad};
-
-struct Unobserved;
-
-impl<N> Observer<N> for Unobserved {
-    fn step(&mut self, _: &Program, _: usize, _: &[crease_core::Arg<'_, N>], _: &[Vec<N>]) {}
-}
 
 /// Same bits; NaN is NaN.
 fn same<T: Float>(a: T, b: T) -> bool {

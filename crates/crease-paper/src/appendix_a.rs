@@ -81,6 +81,11 @@ fn figure_1() -> Run {
     Ok(o)
 }
 
+/// Whether a vector is in the convex hull of others.
+pub fn spanned(by: &[Vec<Rational>], vector: &[Rational]) -> Result<bool, crate::item::Failure> {
+    Ok(matches!(in_hull(by, vector)?, HullPosition::Inside { .. }))
+}
+
 /// The whole Clarke subdifferential of a piecewise-linear program at a point, as the points that span it.
 pub fn neighbours(
     p: &Program,
@@ -106,7 +111,7 @@ fn lexicographic_is_clarke() -> Run {
         let model = localize(&p, &at)?;
         let all = neighbours(&p, &at)?;
         let one = lexicographic(&model, 0, &identity(3))?;
-        inside += usize::from(matches!(in_hull(&all, &one.gradient)?, HullPosition::Inside { .. }));
+        inside += usize::from(spanned(&all, &one.gradient)?);
         among += usize::from(all.contains(&one.gradient));
         forward += usize::from(lexicographic_forward(&model, 0, &identity(3))?.gradient == one.gradient);
     }

@@ -1,6 +1,6 @@
 //! Appendix D: programs and linear ReLU networks, and what is hard about them.
 
-use crate::appendix_a::neighbours;
+use crate::appendix_a::{neighbours, spanned};
 use crate::item::{Failure, Item, Kind, Run};
 use crate::outcome::Outcome;
 use crate::sample;
@@ -152,8 +152,7 @@ fn autodiff() -> Run {
             let out = run(&backprop(&p, &how)?, &at)?;
             let g: Vec<Rational> = out[1..].iter().flat_map(|t| t.data().to_vec()).collect();
             tried += 1;
-            inside +=
-                usize::from(matches!(crease_oracles::in_hull(&all, &g)?, crease_oracles::HullPosition::Inside { .. }));
+            inside += usize::from(spanned(&all, &g)?);
         }
     }
     o.always("what backprop returns is in conv Dᵃ(x)", inside, tried);

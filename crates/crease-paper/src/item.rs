@@ -141,6 +141,18 @@ impl Item {
         (self.run)().map_err(|source| PaperError { item: self.id, source })
     }
 
+    /// Its name and what it is about: `Theorem 2. Complexity of nonsmooth AD`, or its title.
+    ///
+    /// ```
+    /// assert_eq!(crease_paper::find("case-4").unwrap().heading(), "Case 4. exp");
+    /// ```
+    pub fn heading(&self) -> String {
+        match self.number {
+            Some(_) => format!("{}. {}", self.name(), self.title),
+            None => self.title.to_string(),
+        }
+    }
+
     /// How the item is called in running text: `Theorem 2`, or its title.
     ///
     /// ```

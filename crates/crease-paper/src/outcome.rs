@@ -21,13 +21,40 @@ pub enum Verdict {
     Measured,
 }
 
+impl Verdict {
+    /// In one word, as in JSON.
+    ///
+    /// ```
+    /// assert_eq!(crease_paper::Verdict::Erratum("l1-bound").name(), "erratum");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Agrees => "agrees",
+            Verdict::Erratum(_) => "erratum",
+            Verdict::Differs => "differs",
+            Verdict::Measured => "measured",
+        }
+    }
+
+    /// The erratum that says why they differ.
+    ///
+    /// ```
+    /// assert_eq!(crease_paper::Verdict::Erratum("l1-bound").erratum(), Some("l1-bound"));
+    /// ```
+    pub fn erratum(self) -> Option<&'static str> {
+        match self {
+            Verdict::Erratum(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
 impl Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::Agrees => f.pad("agrees"),
             Verdict::Erratum(id) => f.pad(&format!("erratum {id}")),
             Verdict::Differs => f.pad("DIFFERS"),
-            Verdict::Measured => f.pad("measured"),
+            other => f.pad(other.name()),
         }
     }
 }
@@ -157,7 +184,7 @@ impl Outcome {
     pub fn errata(&self) -> Vec<&'static str> {
         let mut all = Vec::new();
         for f in &self.facts {
-            if let Verdict::Erratum(id) = f.verdict
+            if let Some(id) = f.verdict.erratum()
                 && !all.contains(&id)
             {
                 all.push(id);

@@ -1,6 +1,6 @@
 //! The report as one page of HTML: outcomes enter, a page that refers to nothing outside leaves.
 
-use crate::{Item, Outcome, Verdict};
+use crate::{Item, Outcome};
 use askama::Template;
 use crease::errata::Erratum;
 
@@ -62,12 +62,7 @@ struct Note<'a> {
 }
 
 fn line(fact: &crate::Fact) -> Line<'_> {
-    let (verdict, erratum) = match fact.verdict {
-        Verdict::Agrees => ("agrees", None),
-        Verdict::Erratum(id) => ("erratum", Some(id)),
-        Verdict::Differs => ("differs", None),
-        Verdict::Measured => ("measured", None),
-    };
+    let (verdict, erratum) = (fact.verdict.name(), fact.verdict.erratum());
     Line { what: &fact.what, paper: &fact.paper, ours: &fact.ours, verdict, erratum }
 }
 
@@ -94,10 +89,7 @@ pub fn page(outcomes: &[(Item, Outcome)], errata: &[Erratum]) -> Result<String, 
         };
         let entry = Entry {
             item,
-            heading: match item.number {
-                Some(_) => format!("{}. {}", item.name(), item.title),
-                None => item.title.to_string(),
-            },
+            heading: item.heading(),
             outcome,
             word: outcome.word(),
             facts: outcome.facts.iter().map(line).collect(),

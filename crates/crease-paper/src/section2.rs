@@ -1,6 +1,6 @@
 //! Section 2: generalized gradients.
 
-use crate::appendix_a::neighbours;
+use crate::appendix_a::{neighbours, spanned};
 use crate::appendix_d::corners_at;
 use crate::conservative;
 use crate::item::{Failure, Item, Kind, Run};
@@ -11,7 +11,7 @@ use crease_core::differentiate::{How, backprop};
 use crease_core::local::localize;
 use crease_core::random::SplitMix64;
 use crease_core::{Rational, Tensor, relu, run, trace};
-use crease_oracles::{HullPosition, directional, identity, in_hull};
+use crease_oracles::{directional, identity};
 
 pub const ITEMS: &[Item] = &[
     Item::numbered(Kind::Example, 1, "example-1").about("The subdifferential of ReLU", "Section 2").claims(
@@ -80,9 +80,9 @@ fn inclusion() -> Run {
         let near = neighbours(&p, &at)?;
         for g in &near {
             all += 1;
-            inside += usize::from(matches!(in_hull(&corners, g)?, HullPosition::Inside { .. }));
+            inside += usize::from(spanned(&corners, g)?);
         }
-        let outside = |c: &Vec<Rational>| Ok(matches!(in_hull(&near, c)?, HullPosition::Outside { .. }));
+        let outside = |c: &Vec<Rational>| Ok(!spanned(&near, c)?);
         smaller += usize::from(corners.iter().map(outside).collect::<Result<Vec<bool>, Failure>>()?.contains(&true));
     }
     o.always("neighbouring gradients in conv D_F", inside, all);

@@ -1,5 +1,6 @@
 //! Section 5: what is hard about other derivatives.
 
+use crate::appendix_a::spanned;
 use crate::appendix_d::{corners_at, hardness};
 use crate::item::{Failure, Item, Kind, Run};
 use crate::outcome::{Outcome, Picture};
@@ -65,11 +66,9 @@ fn products() -> Run {
                 row.plain.multiplications,
             ),
         }
-        if row.polynomial.total() < n * n {
-            return Err("a product cheaper than p²".into());
-        }
     }
-    o.always("c(p) ≥ p² is respected", table.len(), table.len());
+    let respected = table.iter().filter(|row| row.polynomial.total() >= (row.size * row.size) as u128).count();
+    o.always("c(p) ≥ p² is respected", respected, table.len());
     let mut random = SplitMix64::new(92);
     let mut right = 0;
     for scheme in Scheme::ALL {
@@ -307,11 +306,9 @@ fn tractable() -> Run {
         right += usize::from(found.is_singleton() == (all.len() == 1));
         singletons += usize::from(found.is_singleton());
         let points: Vec<Vec<Rational>> = all.into_iter().collect();
-        let inside = found.elements.iter().all(|e| {
-            crease_oracles::in_hull(&points, &e.gradient)
-                .is_ok_and(|h| matches!(h, crease_oracles::HullPosition::Inside { .. }))
-        });
-        elements += usize::from(inside);
+        let inside: Vec<bool> =
+            found.elements.iter().map(|e| spanned(&points, &e.gradient)).collect::<Result<_, Failure>>()?;
+        elements += usize::from(!inside.contains(&false));
     }
     o.always("singleton or several, as all corners say", right, tried);
     o.measured("singletons", format!("{singletons} of {tried}"));

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use crease::errata::{Erratum, errata};
-use crease_paper::{Item, Outcome, Verdict, find, items, page};
+use crease_paper::{Item, Outcome, find, items, page};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -132,18 +132,12 @@ impl Report {
 
     fn json(&self) -> Value {
         let fact = |f: &crease_paper::Fact| {
-            let (verdict, erratum) = match f.verdict {
-                Verdict::Agrees => ("agrees", Value::Null),
-                Verdict::Erratum(id) => ("erratum", id.into()),
-                Verdict::Differs => ("differs", Value::Null),
-                Verdict::Measured => ("measured", Value::Null),
-            };
             object([
                 ("figure", f.what.as_str().into()),
                 ("paper", if f.paper.is_empty() { Value::Null } else { f.paper.as_str().into() }),
                 ("crease", f.ours.as_str().into()),
-                ("verdict", verdict.into()),
-                ("erratum", erratum),
+                ("verdict", f.verdict.name().into()),
+                ("erratum", f.verdict.erratum().map_or(Value::Null, Value::from)),
             ])
         };
         let item = |(item, outcome): &(Item, Outcome)| {
@@ -170,11 +164,7 @@ impl Report {
 
 /// One item as text.
 fn entry(item: &Item, outcome: &Outcome) -> String {
-    let title = match item.number {
-        Some(_) => format!("{}. {}", item.name(), item.title),
-        None => item.title.to_string(),
-    };
-    let mut out = format!("{}  {title} ({})  {}\n", item.id, item.place, outcome.word());
+    let mut out = format!("{}  {} ({})  {}\n", item.id, item.heading(), item.place, outcome.word());
     out.push_str(&wrapped("claims", item.claim));
     out.push_str(&wrapped("run", &outcome.ran));
     let mut grid = comfy_table::Table::new();

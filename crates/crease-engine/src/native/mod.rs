@@ -17,6 +17,7 @@ mod calls;
 mod emit;
 mod plan;
 
+use crate::batch::at_point;
 use crate::flat::{Flat, FlatOp};
 use crate::float::Float;
 use crate::unit::{LaneOp, Lowered, Part, Pick, Unit, lower, number};
@@ -158,8 +159,7 @@ impl<T: Float> Machine<T> {
     ) -> bool {
         let mut at = self.first_input;
         for (input, &len) in inputs.iter().zip(lens) {
-            // one for all points, or one for each
-            let input = if input.len() == len { input } else { &input[point * len..][..len] };
+            let input = at_point(input, len, point);
             match input {
                 // many inputs are single numbers, which are sooner written than copied
                 [x] => m.arena[at] = *x,

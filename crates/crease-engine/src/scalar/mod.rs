@@ -21,6 +21,7 @@ mod reverse;
 pub(crate) use build::build;
 pub(crate) use lanes::reorder;
 
+use crate::batch::at_point;
 use crate::float::Float;
 use crate::unit::{LaneOp, Pick, Unit};
 
@@ -121,8 +122,7 @@ impl<T: Float> Code<T> {
     fn load<const L: usize>(&self, m: &mut Memory<T>, inputs: &[&[T]], lens: &[usize], point: usize, lane: usize) {
         let mut r = self.consts.len();
         for (input, &len) in inputs.iter().zip(lens) {
-            // one for all points, or one for each
-            let input = if input.len() == len { input } else { &input[point * len..][..len] };
+            let input = at_point(input, len, point);
             if let (1, [x]) = (L, input) {
                 // many inputs are single numbers, which are sooner written than copied
                 m.registers[r] = *x;

@@ -20,6 +20,7 @@ mod rewrite;
 mod walk;
 mod windows;
 
+use crate::batch::at_point;
 use crate::flat::Flat;
 use crate::float::{Float, all_finite};
 use crate::options::Explain;
@@ -238,9 +239,7 @@ impl<T: Float> Code<T> {
         (inputs, lens): (&[&[T]], &[usize]),
         outputs: &mut [&mut [T]],
     ) -> bool {
-        // one for all points, or one for each
-        let input =
-            |i: usize| if inputs[i].len() == lens[i] { inputs[i] } else { &inputs[i][point * lens[i]..][..lens[i]] };
+        let input = |i: usize| at_point(inputs[i], lens[i], point);
         let arena = m.arena.all().as_mut_ptr();
         for (entry, &(place, len)) in m.table.iter_mut().zip(&self.places) {
             let start = match place {
