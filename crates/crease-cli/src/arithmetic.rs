@@ -45,6 +45,20 @@ impl NumberArgs {
 pub struct Answer {
     pub near: Tensor<f64>,
     pub exact: Option<Tensor<Rational>>,
+    /// How far the true numbers may be from the floats, where enclosures tell.
+    pub radius: Option<Tensor<f64>>,
+}
+
+impl Answer {
+    /// What floats computed, of which nothing more is known.
+    pub fn float(near: Tensor<f64>) -> Answer {
+        Answer { near, exact: None, radius: None }
+    }
+
+    /// Exact numbers.
+    pub fn exact(exact: Tensor<Rational>) -> Answer {
+        Answer { near: exact.map(Rational::to_f64), exact: Some(exact), radius: None }
+    }
 }
 
 /// What was computed, and how.
@@ -167,8 +181,7 @@ impl Task<'_> {
         let outputs = self.run(point, &inputs)?;
         let answer = |t: Tensor<Exact>| {
             // a checked run returns finite numbers only
-            let exact = t.map(|x| x.clone().number().unwrap_or(Rational::ZERO));
-            Answer { near: exact.map(Rational::to_f64), exact: Some(exact) }
+            Answer::exact(t.map(|x| x.clone().number().unwrap_or(Rational::ZERO)))
         };
         let certain = met.iter().all(|m| m.certain);
         Ok(Computed { outputs: outputs.into_iter().map(answer).collect(), met, certain, float_because: None })
@@ -187,7 +200,7 @@ impl Task<'_> {
                 Some(p) if operations <= INTERVAL_OPERATIONS => confirmed(p, points[k].as_ref(), &met),
                 _ => false,
             };
-            let outputs = outputs.into_iter().map(|near| Answer { near, exact: None }).collect();
+            let outputs = outputs.into_iter().map(Answer::float).collect();
             Ok(Computed { outputs, met, certain, float_because: None })
         };
         near.iter().enumerate().map(at).collect()

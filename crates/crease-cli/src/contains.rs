@@ -9,9 +9,6 @@ use crease_core::{Rational, Shape};
 use crease_oracles::{Membership, Neighbour};
 use serde_json::Value;
 
-/// How far a vector must be outside rounded bounds for that to be told, relative to their size.
-const ROUNDING: f64 = 1e-9;
-
 /// The most terms of a combination that text shows.
 const TERMS: usize = 4;
 
@@ -28,19 +25,14 @@ impl Contains {
         at: &Local,
         membership: impl FnOnce(&[Rational]) -> Result<Membership, crease_oracles::OracleError>,
     ) -> Result<Self> {
-        let mut vector = along::vector("--contains", text, &at.source)?;
-        if !at.model.is_exact() {
-            // numbers of the model are doubles, so these have to be
-            vector.iter_mut().for_each(|x| *x = Rational::from_f64(x.to_f64()).unwrap_or_default());
-        }
-        let found = sure(membership(&vector)?, &vector, &at.model);
+        let vector = along::vector("--contains", text, &at.source)?;
+        let found = membership(&vector)?;
         Ok(Contains { vector, found })
     }
 
     /// The vector and where it lies. Combinations are of these gradients.
     pub fn text(&self, at: &Local, gradients: &[Neighbour]) -> String {
-        let exact = at.model.is_exact();
-        let show = |v: &[Rational]| along::shown(v, &at.source, exact);
+        let show = |v: &[Rational]| along::shown(v, None, &at.source);
         let where_it_is = match &self.found {
             Membership::Gradient => "it is the gradient, the only element".into(),
             Membership::Clarke { direction } => {
@@ -62,7 +54,7 @@ impl Contains {
             Membership::Outside { coordinate, bounds: (low, high) } => {
                 let name = name_of(&at.model, *coordinate);
                 let number = |x: &Rational| {
-                    output::answer(&local::answer(Shape::scalar(), std::slice::from_ref(x), exact), false)
+                    output::answer(&local::answer(Shape::scalar(), std::slice::from_ref(x), None), false)
                 };
                 match (number(low), number(high)) {
                     (low, high) if low == high => format!("no: {name} is {low} in all elements"),
@@ -117,7 +109,7 @@ impl Contains {
 /// A convex combination of gradients.
 pub fn combination(weights: &[(usize, Rational)], gradients: &[Neighbour], at: &Local) -> String {
     let term = |(i, w): &(usize, Rational)| {
-        let gradient = gradients.get(*i).map(|n| along::shown(&n.gradient, &at.source, at.model.is_exact()));
+        let gradient = gradients.get(*i).map(|n| along::shown(&n.gradient, n.radius.as_deref(), &at.source));
         format!("{} of ({})", output::exact(w), gradient.unwrap_or_default())
     };
     let mut terms: Vec<String> = weights.iter().take(TERMS).map(term).collect();
@@ -133,18 +125,6 @@ pub fn json_weights(weights: &[(usize, Rational)]) -> Value {
         output::object([("gradient", (*i).into()), ("weight", output::number(w)), ("exact", Value::from(w.fraction()))])
     };
     weights.iter().map(part).collect()
-}
-
-/// What is left of an answer where bounds are rounded: what is outside by less than rounding may do is not decided.
-fn sure(found: Membership, vector: &[Rational], model: &LocalModel) -> Membership {
-    match &found {
-        Membership::Outside { coordinate, bounds: (low, high) } if !model.is_exact() => {
-            let (x, low, high) = (vector[*coordinate].to_f64(), low.to_f64(), high.to_f64());
-            let outside = (low - x).max(x - high);
-            if outside <= ROUNDING * (1.0 + x.abs()) { Membership::NotDecided } else { found }
-        }
-        _ => found,
-    }
 }
 
 /// The name of a coordinate, such as v[1, 2].

@@ -122,7 +122,10 @@ impl Listing {
 /// A gradient as a line of JSON.
 fn line(at: &Local, n: &Neighbour) -> Value {
     let mut members = vec![("gradient", at.json(&n.gradient)), ("direction", at.json(&n.direction))];
-    if let (Some(gradient), Some(direction)) = (at.json_exact(&n.gradient), at.json_exact(&n.direction)) {
+    members.extend(at.json_radius(n.radius.as_deref()));
+    if let (Some(gradient), Some(direction)) =
+        (at.json_exact(&n.gradient, n.radius.as_deref()), at.json_exact(&n.direction, None))
+    {
         members.push(("exact", output::object([("gradient", gradient), ("direction", direction)])));
     }
     output::object(members)
@@ -156,15 +159,15 @@ impl Report<'_> {
         rows.add("gradients", &self.summary());
         let mut table: Vec<Vec<String>> = Vec::new();
         for (n, vertex) in found.gradients.iter().zip(self.vertices).take(SHOWN) {
-            let show = |v: &[Rational]| along::shown(v, &at.source, at.model.is_exact());
             let vertex = match vertex {
                 Some(true) => "vertex",
                 Some(false) => "no vertex",
                 None => "",
             };
-            let along = format!("along {}", show(&n.direction));
+            let along = format!("along {}", along::shown(&n.direction, None, &at.source));
             let cells = if n.cells == 1 { String::new() } else { many(n.cells, "cell") };
-            table.push(vec![show(&n.gradient), along, vertex.into(), cells]);
+            let gradient = along::shown(&n.gradient, n.radius.as_deref(), &at.source);
+            table.push(vec![gradient, along, vertex.into(), cells]);
         }
         if found.gradients.len() > SHOWN {
             table.push(vec![format!("… and {} more", output::count(found.gradients.len() - SHOWN))]);
@@ -214,9 +217,11 @@ impl Report<'_> {
                 format!("yes, 0 is a Clarke subgradient: {}", combination(weights, &self.found.gradients, at))
             }
             Stationarity::Descent { direction } => {
-                format!("no: it decreases along {}", along::shown(direction, &at.source, at.model.is_exact()))
+                format!("no: it decreases along {}", along::shown(direction, None, &at.source))
             }
-            Stationarity::NotDecided => "not decided: 0 is no combination of what was found, or that is rounded".into(),
+            Stationarity::NotDecided => {
+                "not decided: 0 is no combination of what was found, or that is not exact".into()
+            }
         }
     }
 
@@ -224,12 +229,13 @@ impl Report<'_> {
     fn members(&self, listed: bool) -> Vec<(&'static str, Value)> {
         let Report { at, found, .. } = self;
         let gradients = found.gradients.iter().zip(self.vertices).map(|(n, vertex)| {
-            output::object([
+            let members = [
                 ("gradient", at.json(&n.gradient)),
                 ("direction", at.json(&n.direction)),
                 ("vertex", vertex.map_or(Value::Null, Value::from)),
                 ("cells", n.cells.into()),
-            ])
+            ];
+            output::object(members.into_iter().chain(at.json_radius(n.radius.as_deref())))
         });
         let mut members: Vec<(&str, Value)> =
             vec![("cells", found.cells.into()), ("complete", found.complete().into())];
@@ -261,7 +267,8 @@ impl Report<'_> {
         ];
         members.push(("work", output::object(work.map(|(name, n)| (name, n.into())))));
         let exact = found.gradients.iter().map(|n| {
-            let (gradient, direction) = (at.json_exact(&n.gradient)?, at.json_exact(&n.direction)?);
+            let gradient = at.json_exact(&n.gradient, n.radius.as_deref())?;
+            let direction = at.json_exact(&n.direction, None)?;
             Some(output::object([("gradient", gradient), ("direction", direction)]))
         });
         if listed && let Some(gradients) = exact.collect::<Option<Value>>() {

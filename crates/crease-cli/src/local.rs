@@ -8,13 +8,30 @@ use crate::places::Places;
 use crate::rows::Rows;
 use crate::source::{Source, SourceArgs};
 use anyhow::{Result, bail};
-use crease_core::local::{ActiveKink, Exactness, LocalError, LocalModel, localize};
+use clap::Args;
+use crease_core::local::{ActiveKink, Exactness, LocalError, LocalModel, Precision, localize_within};
+use crease_core::number::Mixed;
 use crease_core::{Number, Rational, Shape, Site, Tensor};
+use crease_oracles::{AskError, OracleError, accurate};
 use serde_json::Value;
 use std::collections::HashMap;
 
 /// The most kinks that text shows.
 pub const SHOWN: usize = 12;
+
+/// How precisely numbers are enclosed that have no exact value.
+#[derive(Args)]
+pub struct PrecisionArgs {
+    /// Enclose numbers that have no exact value with up to so many bits, where fewer cannot tell
+    #[arg(long = "max-bits", value_name = "N", default_value_t = Precision::default().limit, value_parser = clap::value_parser!(u32).range(16..=1_000_000))]
+    limit: u32,
+}
+
+impl PrecisionArgs {
+    pub fn read(&self) -> Precision {
+        Precision { bits: Precision::default().bits.min(self.limit), limit: self.limit }
+    }
+}
 
 /// A program at a point.
 pub struct Local {
@@ -24,10 +41,41 @@ pub struct Local {
 
 impl Local {
     /// Reads what the flags name and localizes it.
-    pub fn load(args: &SourceArgs) -> Result<Self> {
+    pub fn load(args: &SourceArgs, precision: &PrecisionArgs) -> Result<Self> {
         let source = args.load()?;
-        let model = localize(&source.program, &source.inputs()?).map_err(|e| refused(e, &source))?;
-        Ok(Local { source, model })
+        let model = localize_within(&source.program, &source.inputs()?, precision.read());
+        Ok(Local { model: model.map_err(|e| refused(e, &source))?, source })
+    }
+
+    /// The same, unless enclosures cannot tell which branch is taken: then the reason why it is not known, and the bits.
+    pub fn load_decided(args: &SourceArgs, precision: &PrecisionArgs) -> Result<Result<Self, (String, u32)>> {
+        let source = args.load()?;
+        match localize_within(&source.program, &source.inputs()?, precision.read()) {
+            Ok(model) => Ok(Ok(Local { model, source })),
+            Err(LocalError::Undecided { site, what, bits }) => {
+                let place = text(&site, &Places::new(&source.text));
+                Ok(Err((format!("{what}, in {place}, with {bits} bits"), bits)))
+            }
+            Err(e) => Err(refused(e, &source)),
+        }
+    }
+
+    /// Asks a question of the model, and of one with more bits as long as the answer, and the values beside it, could be better.
+    pub fn ask<T>(&mut self, mut question: impl FnMut(&LocalModel) -> Result<(T, bool), OracleError>) -> Result<T> {
+        let again = |model: &LocalModel| -> Result<(T, bool), OracleError> {
+            let (answer, open) = question(model)?;
+            let values = model.values().iter().flat_map(|t| t.data());
+            Ok((answer, open || !accurate(model.precision().bits, values)))
+        };
+        let Source { program, .. } = &self.source;
+        match crease_oracles::ask(program, &self.source.inputs()?, self.model.precision(), again) {
+            Ok((model, answer)) => {
+                self.model = model;
+                Ok(answer)
+            }
+            Err(AskError::Local(e)) => Err(refused(e, &self.source)),
+            Err(AskError::Oracle(e)) => Err(e.into()),
+        }
     }
 
     /// The one scalar output that a question is about: its number among the outputs, and among their elements.
@@ -59,18 +107,14 @@ impl Local {
         self.source.program.inputs().iter().map(|i| &*i.name).collect()
     }
 
-    /// A vector, input by input.
-    pub fn by_input(&self, vector: &[Rational]) -> Vec<Answer> {
-        by_input(&self.model, vector, self.model.is_exact())
+    /// A vector, input by input; with how far it may be off, if it is not exact.
+    pub fn by_input(&self, vector: &[Rational], radius: Option<&[Rational]>) -> Vec<Answer> {
+        by_input(&self.model, vector, radius)
     }
 
     /// The values of the outputs.
     pub fn values(&self) -> Vec<Answer> {
-        let value = |t: &Tensor<crease_core::number::Mixed>| {
-            let exact: Option<Vec<Rational>> = t.data().iter().map(|x| x.exact().cloned()).collect();
-            Answer { near: t.map(Number::to_f64), exact: exact.and_then(|data| Tensor::new(t.shape().clone(), data)) }
-        };
-        self.model.values().iter().map(value).collect()
+        self.model.values().iter().map(|t| known(t.shape().clone(), t.data())).collect()
     }
 
     /// Active kinks, one line for each place, each with further cells; lines that differ in nothing are one.
@@ -78,24 +122,34 @@ impl Local {
         grouped(&self.places(), lines)
     }
 
-    /// Whether the answer is exact, and if it is not, what could not be decided.
+    /// Whether the answer is exact, and if it is not, how it is known.
     pub fn exactness(&self, rows: &mut Rows) {
-        exactness(&self.model, &self.places(), rows);
+        rows.add("arithmetic", &arithmetic(&self.model));
     }
 
     /// The same as members of a JSON object.
     pub fn json_exactness(&self) -> Vec<(&'static str, Value)> {
-        json_exactness(&self.model, &self.places())
+        json_exactness(&self.model)
     }
 
     /// A vector as a JSON object by inputs, in numbers.
     pub fn json(&self, vector: &[Rational]) -> Value {
-        output::object(self.names().into_iter().zip(self.by_input(vector).iter().map(output::near)))
+        output::object(self.names().into_iter().zip(self.by_input(vector, None).iter().map(output::near)))
+    }
+
+    /// How far a vector may be off, as a member of a JSON object, if it is not exact.
+    pub fn json_radius(&self, radius: Option<&[Rational]>) -> Option<(&'static str, Value)> {
+        let upward: Vec<Rational> =
+            radius?.iter().filter_map(|r| Rational::from_f64(above(r)).or(Some(r.clone()))).collect();
+        Some(("radius", self.json(&upward)))
     }
 
     /// The same in strings such as "1/3", if it is exact.
-    pub fn json_exact(&self, vector: &[Rational]) -> Option<Value> {
-        let parts = self.by_input(vector);
+    pub fn json_exact(&self, vector: &[Rational], radius: Option<&[Rational]>) -> Option<Value> {
+        if radius.is_some() {
+            return None;
+        }
+        let parts = self.by_input(vector, None);
         let shown = parts.iter().map(output::fractions).collect::<Option<Vec<_>>>()?;
         Some(output::object(self.names().into_iter().zip(shown)))
     }
@@ -112,20 +166,49 @@ impl Local {
     }
 }
 
-/// A result of this shape.
-pub fn answer(shape: Shape, data: &[Rational], exact: bool) -> Answer {
+/// A result of this shape; with how far it may be off, if it is not exact.
+pub fn answer(shape: Shape, data: &[Rational], radius: Option<&[Rational]>) -> Answer {
     // the callers cut vectors by the shapes of inputs
-    let t = Tensor::new(shape, data.to_vec()).unwrap_or_else(|| Tensor::scalar(Rational::ZERO));
-    Answer { near: t.map(Rational::to_f64), exact: exact.then_some(t) }
+    let tensor = |data: &[Rational]| Tensor::new(shape.clone(), data.to_vec());
+    let t = tensor(data).unwrap_or_else(|| Tensor::scalar(Rational::ZERO));
+    match radius {
+        None => Answer::exact(t),
+        Some(radius) => {
+            Answer { near: t.map(Rational::to_f64), exact: None, radius: tensor(radius).map(|r| r.map(above)) }
+        }
+    }
 }
 
-/// A vector, input by input.
-pub fn by_input(model: &LocalModel, vector: &[Rational], exact: bool) -> Vec<Answer> {
-    let mut rest = vector;
+/// A float that is not below a number.
+fn above(x: &Rational) -> f64 {
+    let near = x.to_f64();
+    if Rational::from_f64(near).is_none_or(|n| n >= *x) { near } else { near.next_up() }
+}
+
+/// A result of this shape of which exact numbers or enclosures are known.
+pub fn known(shape: Shape, data: &[Mixed]) -> Answer {
+    if let Some(exact) = data.iter().map(|x| x.exact().cloned()).collect::<Option<Vec<_>>>() {
+        return answer(shape, &exact, None);
+    }
+    let radius = |x: &Mixed| match x.exact() {
+        Some(_) => 0.0,
+        None => x.enclosure().radius().map_or(f64::INFINITY, |r| above(&r)),
+    };
+    let near = data.iter().map(Number::to_f64).collect();
+    Answer {
+        near: Tensor::new(shape.clone(), near).unwrap_or_else(|| Tensor::scalar(f64::NAN)),
+        exact: None,
+        radius: Tensor::new(shape, data.iter().map(radius).collect()),
+    }
+}
+
+/// A vector, input by input; with how far it may be off, if it is not exact.
+pub fn by_input(model: &LocalModel, vector: &[Rational], radius: Option<&[Rational]>) -> Vec<Answer> {
+    let mut start = 0;
     let part = |i: &crease_core::Input| {
-        let (these, others) = rest.split_at(i.shape.len());
-        rest = others;
-        answer(i.shape.clone(), these, exact)
+        let these = start..start + i.shape.len();
+        start = these.end;
+        answer(i.shape.clone(), &vector[these.clone()], radius.map(|r| &r[these]))
     };
     model.inputs().iter().map(part).collect()
 }
@@ -140,6 +223,15 @@ fn refused(e: LocalError, source: &Source) -> anyhow::Error {
         }
         LocalError::NoDerivative { site, why } => {
             fault::at_site(format!("no directional derivative here that could be told: {why}"), &site, None, source)
+        }
+        LocalError::Singular { site, why } => {
+            let help = Some("the function need not be Lipschitz here, and may have no derivative of any kind");
+            fault::at_site(format!("singular at this point: {why}"), &site, help, source)
+        }
+        LocalError::Undecided { site, what, bits } => {
+            let help =
+                Some("more bits may tell, with --max-bits; they never can if two equal numbers come about differently");
+            fault::at_site(format!("not decided: {what}, with {bits} bits"), &site, help, source)
         }
         other => other.into(),
     }
@@ -187,43 +279,20 @@ pub fn grouped<'m>(
     rows
 }
 
-/// Whether a model is exact, in words; what is undecided, place by place.
-fn exactness(model: &LocalModel, places: &Places<'_>, rows: &mut Rows) {
-    let Exactness::Approximate { undecided } = model.exactness() else {
-        return rows.add("arithmetic", "exact");
-    };
-    rows.add("arithmetic", &format!("f64 ({})", approximate(undecided)));
-    let mut lines: Vec<Vec<String>> = Vec::new();
-    for site in undecided {
-        let at = site.place.map(|p| places.line_and_column(p)).map(|(l, c)| format!("{l}:{c}"));
-        let line = vec![at.unwrap_or_default(), text(site, places)];
-        if !lines.contains(&line) && lines.len() <= SHOWN {
-            lines.push(line);
-        }
+/// How exact a model is, in words.
+pub fn arithmetic(model: &LocalModel) -> String {
+    match model.exactness() {
+        Exactness::Exact => "exact".into(),
+        Exactness::Enclosed { bits } => format!("certain enclosures of {bits} bits, where there is no exact value"),
     }
-    if lines.len() > SHOWN {
-        lines[SHOWN] = vec!["…".into(), "and more".into()];
-    }
-    rows.block("undecided", &output::columns(&lines, &[]));
-}
-
-/// What is not exact about an approximate model.
-pub fn approximate(undecided: &[Site]) -> String {
-    let open = match undecided.len() {
-        0 => return "coefficients are rounded; every tie is certain".into(),
-        1 => "1 tie".into(),
-        n => format!("{} ties", output::count(n)),
-    };
-    format!("coefficients are rounded; {open} could be neither proved nor refuted, and floats decided")
 }
 
 /// The members of a JSON object that say how exact a model is.
-pub fn json_exactness(model: &LocalModel, places: &Places<'_>) -> Vec<(&'static str, Value)> {
+pub fn json_exactness(model: &LocalModel) -> Vec<(&'static str, Value)> {
     match model.exactness() {
         Exactness::Exact => vec![("arithmetic", "exact".into()), ("certain", true.into())],
-        Exactness::Approximate { undecided } => {
-            let open = undecided.iter().map(|site| output::object(located(site, places)));
-            vec![("arithmetic", "f64".into()), ("certain", undecided.is_empty().into()), ("undecided", open.collect())]
+        Exactness::Enclosed { bits } => {
+            vec![("arithmetic", "enclosures".into()), ("certain", true.into()), ("bits", bits.into())]
         }
     }
 }

@@ -10,11 +10,11 @@ use crate::places::Places;
 use crate::rows::Rows;
 use crease_core::cost::tally;
 use crease_core::differentiate::Selection;
-use crease_core::local::{Exactness, LocalError, LocalModel, localize};
+use crease_core::local::{Exactness, LocalError, LocalModel, Precision};
 use crease_core::{Program, Rational, Tensor};
 use crease_oracles::{
-    ClarkeElement, Conservative, Decision, Effort, KinkReport, Limit, Limits, Verdict, clarke_element, conservative,
-    differentiable,
+    AskError, ClarkeElement, Conservative, Decision, Effort, KinkReport, Limit, Limits, OracleError, Verdict,
+    accurate_vector, ask, clarke_element, conservative, differentiable, gradient_at_choices,
 };
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -29,15 +29,14 @@ const SEED: u64 = 1;
 const CONFLICTS: u64 = 2_000;
 const TIME: Duration = Duration::from_secs(2);
 
-/// How far two gradients that were computed in floats may be apart, relative to their size.
-const ROUNDING: f64 = 1e-9;
-
 /// What is known of a point.
 pub enum Meaning {
     /// Nothing was asked: no kink was met, or there are several outputs.
     NotAsked,
-    /// There is no local model, for this reason.
+    /// Nothing was asked, for this reason.
     Unknown(String),
+    /// There is no local model that could be told, for this reason, so that nothing is known of what differentiation returns.
+    Refused(String),
     /// The program jumps at the point, as this says.
     Jump(String),
     /// What the oracles say.
@@ -46,15 +45,34 @@ pub enum Meaning {
 
 pub struct Known {
     model: LocalModel,
-    clarke: ClarkeElement,
+    /// A Clarke subgradient, or why none can be told.
+    clarke: Result<ClarkeElement, String>,
     decision: Decision,
-    conservative: Conservative,
+    /// The conservative gradient, or why it cannot be told.
+    conservative: Result<Conservative, String>,
     report: Option<KinkReport>,
+    /// What the selection gives in exact arithmetic, where that can be said: no joint program of the user's takes part.
+    selected: Option<Vec<Rational>>,
+}
+
+/// What differentiation was told to do at kinks.
+pub struct Chosen<'a> {
+    pub selection: &'a Selection,
+    /// Whether joint programs of the user take part, of which the selection says nothing.
+    pub joints: bool,
+    /// Whether the kink report is wanted.
+    pub report: bool,
 }
 
 impl Meaning {
-    /// Asks the oracles about a program with one scalar output; with `selection`, also for the kink report.
-    pub fn of(p: &Program, at: &[Tensor<Rational>], selection: Option<&Selection>, places: &Places<'_>) -> Self {
+    /// Asks the oracles about a program with one scalar output.
+    pub fn of(
+        p: &Program,
+        at: &[Tensor<Rational>],
+        chosen: &Chosen<'_>,
+        precision: Precision,
+        places: &Places<'_>,
+    ) -> Self {
         let operations: u128 = tally(p).iter().map(|(_, n)| n).sum();
         if operations > OPERATIONS {
             let many = output::count(operations);
@@ -62,12 +80,14 @@ impl Meaning {
                 "not asked: {many} operations are many; ask crease clarke or conservative"
             ));
         }
-        let model = match localize(p, at) {
-            Ok(model) => model,
-            Err(e) => return refused(&e, places),
+        // what could not be told is worth more bits, and then it is not told
+        let told = |e: OracleError| match e {
+            e @ OracleError::Undecided { .. } => Ok(one_line(&e.to_string())),
+            e => Err(e),
         };
-        let asked = || -> Result<Known, crease_oracles::OracleError> {
-            let (clarke, conservative) = (clarke_element(&model, 0, SEED)?, conservative(&model, 0)?);
+        let asked = ask(p, at, precision, |model| {
+            let clarke = clarke_element(model, 0, SEED).map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c)))?;
+            let conservative = conservative(model, 0).map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c)))?;
             let effort = Effort {
                 conflicts: Some(CONFLICTS),
                 deadline: Instant::now().checked_add(TIME),
@@ -75,32 +95,44 @@ impl Meaning {
                 proof: false,
                 ..Effort::default()
             };
-            let decision = differentiable(&model, 0, &effort)?;
-            let report = selection.map(|s| KinkReport::new(&model, 0, s, Limits::default())).transpose()?;
-            Ok(Known { model: model.clone(), clarke, decision, conservative, report })
-        };
-        match asked() {
-            Ok(known) => Meaning::Known(Box::new(known)),
-            Err(e) => Meaning::Unknown(one_line(&e.to_string())),
+            let decision = differentiable(model, 0, &effort)?;
+            let report = match chosen.report {
+                true => Some(KinkReport::new(model, 0, chosen.selection, Limits::default())?),
+                false => None,
+            };
+            let selected = if chosen.joints { None } else { selected(model, chosen.selection)? };
+            let bits = model.precision().bits;
+            let close = clarke.as_ref().is_ok_and(|c| accurate_vector(bits, &c.gradient, c.radius.as_deref()));
+            let open = !close || conservative.is_err();
+            let open = open || matches!(decision.verdict, Verdict::Unknown { limit: Limit::Bits(_), .. });
+            Ok((Known { model: model.clone(), clarke, decision, conservative, report, selected }, open))
+        });
+        match asked {
+            Ok((_, known)) => Meaning::Known(Box::new(known)),
+            Err(AskError::Local(e)) => refused(&e, places),
+            Err(AskError::Oracle(e)) => Meaning::Unknown(one_line(&e.to_string())),
         }
     }
 
-    /// If the conservative gradient is certainly one element, whether a result is that.
+    /// If the conservative gradient is certainly one element, whether a result is certainly that, or certainly not.
     pub fn only_element(&self, done: &Computed, gradient: &[Answer]) -> Option<bool> {
         match self {
-            Meaning::Known(k) if k.singleton() && (done.float_because.is_none() || done.certain) => {
-                Some(k.is_element(gradient))
-            }
+            Meaning::Known(k) => k.is(k.singleton()?, done, gradient),
             _ => None,
         }
     }
 
-    /// If it is certain what the gradient is, whether a result is that.
-    pub fn is_gradient(&self, gradient: &[Answer]) -> Option<bool> {
+    /// If it is certain what the gradient is, whether a result is certainly that, or certainly not.
+    pub fn is_gradient(&self, done: &Computed, gradient: &[Answer]) -> Option<bool> {
         match self {
-            Meaning::Known(k) => k.decision_gradient().map(|g| k.is(g, gradient)),
+            Meaning::Known(k) => k.is(k.decision_gradient()?, done, gradient),
             _ => None,
         }
+    }
+
+    /// Whether nothing is known of what differentiation returns.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Meaning::Refused(_))
     }
 
     /// Whether the program jumps at the point, so that nothing there is a derivative.
@@ -112,7 +144,7 @@ impl Meaning {
     pub fn lines(&self, rows: &mut Rows, names: &[&str], width: usize) {
         match self {
             Meaning::NotAsked => {}
-            Meaning::Unknown(why) | Meaning::Jump(why) => rows.add("clarke", why),
+            Meaning::Unknown(why) | Meaning::Refused(why) | Meaning::Jump(why) => rows.add("clarke", why),
             Meaning::Known(k) => k.lines(rows, names, width),
         }
     }
@@ -120,9 +152,12 @@ impl Meaning {
     /// The numbers that stand before remarks.
     pub fn number(&self) -> Option<String> {
         match self {
-            Meaning::Known(k) if k.clarke.gradient.len() == 1 => {
-                Some(output::answer(&k.by_input(&k.clarke.gradient)[0], false))
-            }
+            Meaning::Known(k) => match &k.clarke {
+                Ok(c) if c.gradient.len() == 1 => {
+                    Some(output::answer(&k.by_input(&c.gradient, c.radius.as_deref())[0], false))
+                }
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -140,7 +175,7 @@ impl Meaning {
     pub fn json(&self, names: &[&str], p: &Program, places: &Places<'_>) -> Vec<(&'static str, Value)> {
         match self {
             Meaning::NotAsked => Vec::new(),
-            Meaning::Unknown(why) | Meaning::Jump(why) => {
+            Meaning::Unknown(why) | Meaning::Refused(why) | Meaning::Jump(why) => {
                 let reason = || output::object([("unknown", why.as_str().into())]);
                 vec![("clarke", reason()), ("differentiable", reason()), ("conservative", reason())]
             }
@@ -149,14 +184,24 @@ impl Meaning {
     }
 }
 
+/// What a selection gives in exact arithmetic; nothing if its choices are no weights of single kinks. Of an enclosed model it has the
+/// middles, which are compared with nothing.
+fn selected(model: &LocalModel, selection: &Selection) -> Result<Option<Vec<Rational>>, OracleError> {
+    let choices: Option<Vec<Vec<Rational>>> = model.kinks().iter().map(|k| k.weights(selection)).collect();
+    choices.map(|c| gradient_at_choices(model, 0, &c)).transpose()
+}
+
 /// Why there is no local model, in one line.
 fn refused(e: &LocalError, places: &Places<'_>) -> Meaning {
     match e {
         LocalError::Discontinuous { site, why } => {
             Meaning::Jump(format!("none: not continuous here, {why}, in {}", local::text(site, places)))
         }
-        LocalError::NoDerivative { site, why } => {
-            Meaning::Unknown(format!("not told: {why}, in {}", local::text(site, places)))
+        LocalError::NoDerivative { site, why } | LocalError::Singular { site, why } => {
+            Meaning::Refused(format!("not told: {why}, in {}", local::text(site, places)))
+        }
+        LocalError::Undecided { site, what, bits } => {
+            Meaning::Refused(format!("not decided with {bits} bits: {what}, in {}", local::text(site, places)))
         }
         other => Meaning::Unknown(format!("not told: {}", one_line(&other.to_string()))),
     }
@@ -168,60 +213,60 @@ fn one_line(message: &str) -> String {
 }
 
 impl Known {
-    /// Whether one element is all there is, proved of the program and not of rounded numbers only.
-    fn singleton(&self) -> bool {
-        let sure = match self.model.exactness() {
-            Exactness::Exact => true,
-            // without kinks there is nothing that rounding could have joined
-            Exactness::Approximate { undecided } => undecided.is_empty() && self.model.kinks().is_empty(),
-        };
-        sure && self.conservative.proved && self.conservative.is_singleton()
-    }
-
-    fn is_element(&self, gradient: &[Answer]) -> bool {
-        self.is(&self.conservative.elements[0].gradient, gradient)
+    /// The only element of the conservative gradient, if it is proved that there is one.
+    fn singleton(&self) -> Option<(&[Rational], Option<&[Rational]>)> {
+        let c = self.conservative.as_ref().ok().filter(|c| c.proved && c.is_singleton())?;
+        Some((&c.elements[0].gradient, c.elements[0].radius.as_deref()))
     }
 
     /// The gradient, if it is certain that there is one.
-    fn decision_gradient(&self) -> Option<&[Rational]> {
+    fn decision_gradient(&self) -> Option<(&[Rational], Option<&[Rational]>)> {
         match &self.decision.verdict {
-            Verdict::Yes(e) => Some(&e.gradient),
+            Verdict::Yes(e) => Some((&e.gradient, e.radius.as_deref())),
             _ => None,
         }
     }
 
-    /// Whether a result is this vector.
-    fn is(&self, vector: &[Rational], gradient: &[Answer]) -> bool {
-        let mut rest = vector.iter();
-        gradient.iter().all(|a| match &a.exact {
-            Some(t) if self.model.is_exact() => t.data().iter().all(|x| rest.next() == Some(x)),
-            _ => a.near.data().iter().all(|x| {
-                let near = |e: &Rational| (x - e.to_f64()).abs() <= ROUNDING * (1.0 + x.abs());
-                rest.next().is_some_and(near)
-            }),
-        })
+    /// Whether a result is this vector. A result in floats is that of its selection, whose exact answer is compared in its place if the
+    /// ties that were met are certain; floats are never compared with anything.
+    fn is(&self, vector: (&[Rational], Option<&[Rational]>), done: &Computed, gradient: &[Answer]) -> Option<bool> {
+        let exact: Option<Vec<&Tensor<Rational>>> = gradient.iter().map(|a| a.exact.as_ref()).collect();
+        match (exact, &self.selected, vector.1) {
+            // without kinks in the model no selection plays a part
+            (_, Some(_), Some(_)) if self.model.kinks().is_empty() && done.certain => Some(true),
+            (_, _, Some(_)) => None,
+            (Some(exact), _, None) => Some(exact.iter().flat_map(|t| t.data()).eq(vector.0)),
+            (None, Some(selected), None) if done.certain => Some(selected == vector.0),
+            (None, _, None) => None,
+        }
     }
 
-    fn by_input(&self, vector: &[Rational]) -> Vec<Answer> {
-        local::by_input(&self.model, vector, self.model.is_exact())
+    fn by_input(&self, vector: &[Rational], radius: Option<&[Rational]>) -> Vec<Answer> {
+        local::by_input(&self.model, vector, radius)
     }
 
     fn lines(&self, rows: &mut Rows, names: &[&str], width: usize) {
-        let known = self.singleton() || self.decision_gradient().is_some();
+        let known = self.singleton().is_some() || self.decision_gradient().is_some();
         let mut remark = if known { "the gradient" } else { "a Clarke subgradient" }.to_string();
-        if let Exactness::Approximate { undecided } = self.model.exactness() {
-            remark.push_str(match undecided.len() {
-                0 => ", in f64",
-                1 => ", in f64; 1 tie could be neither proved nor refuted",
-                _ => ", in f64; some ties could be neither proved nor refuted",
-            });
+        if let Exactness::Enclosed { bits } = self.model.exactness() {
+            remark.push_str(&format!(", by enclosures of {bits} bits"));
         }
-        rows.vector("clarke", names, &self.by_input(&self.clarke.gradient), &remark, width);
+        match &self.clarke {
+            Ok(c) => {
+                let parts = self.by_input(&c.gradient, c.radius.as_deref());
+                rows.vector("clarke", names, &parts, &remark, width);
+            }
+            Err(why) => rows.add("clarke", &format!("not told: {why}")),
+        }
         rows.add("differentiable", &format!("{:<width$}  {}", word(&self.decision.verdict), self.verdict()));
-        let (verdict, _) = sentence(&self.model, &self.conservative);
+        let conservative = match &self.conservative {
+            Ok(c) => c,
+            Err(why) => return rows.add("conservative", &format!("not told: {why}")),
+        };
+        let (verdict, _) = sentence(&self.model, conservative);
         rows.add("conservative", &verdict);
         let elements: Vec<Vec<Answer>> =
-            self.conservative.elements.iter().map(|e| self.by_input(&e.gradient)).collect();
+            conservative.elements.iter().map(|e| self.by_input(&e.gradient, e.radius.as_deref())).collect();
         if let [a, b] = &elements[..]
             && !(names.len() == 1 && a[0].near.shape().is_scalar())
         {
@@ -241,16 +286,16 @@ impl Known {
 
     /// Whether it is differentiable, in words.
     fn verdict(&self) -> String {
-        let shown = |v: &[Rational]| match &self.by_input(v)[..] {
+        let shown = |e: &ClarkeElement| match &self.by_input(&e.gradient, e.radius.as_deref())[..] {
             [one] if one.near.shape().is_scalar() => Some(output::answer(one, false)),
             _ => None,
         };
         match &self.decision.verdict {
-            Verdict::Yes(e) => match shown(&e.gradient) {
+            Verdict::Yes(e) => match shown(e) {
                 Some(x) => format!("the gradient is {x}"),
                 None => format!("the gradient is the one above: {}", self.decision.by),
             },
-            Verdict::No(sides) => match (shown(&sides[0].gradient), shown(&sides[1].gradient)) {
+            Verdict::No(sides) => match (shown(&sides[0]), shown(&sides[1])) {
                 (Some(a), Some(b)) => format!("{a} and {b} are both Clarke subgradients"),
                 _ => "Clarke subgradients differ; crease differentiable shows two".into(),
             },
@@ -308,29 +353,41 @@ impl Known {
 
     fn json(&self, names: &[&str], p: &Program, places: &Places<'_>) -> Vec<(&'static str, Value)> {
         let near =
-            |v: &[Rational]| output::object(names.iter().copied().zip(self.by_input(v).iter().map(output::near)));
-        let exact = |v: &[Rational]| -> Option<Value> {
-            let parts = self.by_input(v).iter().map(output::fractions).collect::<Option<Vec<_>>>()?;
+            |v: &[Rational]| output::object(names.iter().copied().zip(self.by_input(v, None).iter().map(output::near)));
+        let exact = |v: &[Rational], radius: Option<&[Rational]>| -> Option<Value> {
+            let parts = self.by_input(v, radius).iter().map(output::fractions).collect::<Option<Vec<_>>>()?;
             Some(output::object(names.iter().copied().zip(parts)))
         };
-        let mut clarke = vec![
-            ("gradient", near(&self.clarke.gradient)),
-            ("direction", near(&self.clarke.direction)),
-            ("proved", self.clarke.proved.into()),
-        ];
-        clarke.extend(local::json_exactness(&self.model, places));
-        if let Some(gradient) = exact(&self.clarke.gradient) {
-            clarke.push(("exact", output::object([("gradient", gradient)])));
-        }
-        let several = &self.conservative.elements;
-        let mut set = vec![
-            ("verdict", if self.conservative.is_singleton() { "singleton" } else { "several" }.into()),
-            ("elements", several.iter().map(|e| near(&e.gradient)).collect()),
-            ("proved", self.conservative.proved.into()),
-        ];
-        if let Some(list) = several.iter().map(|e| exact(&e.gradient)).collect::<Option<Value>>() {
-            set.push(("exact", output::object([("elements", list)])));
-        }
+        let clarke = match &self.clarke {
+            Ok(c) => {
+                let mut clarke = vec![
+                    ("gradient", near(&c.gradient)),
+                    ("direction", near(&c.direction)),
+                    ("proved", c.proved.into()),
+                ];
+                clarke.extend(local::json_exactness(&self.model));
+                if let Some(gradient) = exact(&c.gradient, c.radius.as_deref()) {
+                    clarke.push(("exact", output::object([("gradient", gradient)])));
+                }
+                clarke
+            }
+            Err(why) => vec![("unknown", why.as_str().into())],
+        };
+        let set = match &self.conservative {
+            Ok(c) => {
+                let mut set = vec![
+                    ("verdict", if c.is_singleton() { "singleton" } else { "several" }.into()),
+                    ("elements", c.elements.iter().map(|e| near(&e.gradient)).collect()),
+                    ("proved", c.proved.into()),
+                ];
+                let list = c.elements.iter().map(|e| exact(&e.gradient, e.radius.as_deref()));
+                if let Some(list) = list.collect::<Option<Value>>() {
+                    set.push(("exact", output::object([("elements", list)])));
+                }
+                set
+            }
+            Err(why) => vec![("verdict", "unknown".into()), ("unknown", why.as_str().into())],
+        };
         let mut decided: Vec<(&str, Value)> = vec![("verdict", word(&self.decision.verdict).into())];
         match &self.decision.verdict {
             Verdict::Unknown { limit, .. } => decided.push(("limit", limit.to_string().into())),

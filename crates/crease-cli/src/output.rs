@@ -76,10 +76,22 @@ fn beyond_floats(x: &Rational) -> String {
 
 /// A result as text. Large tensors are shown by their corners, unless `full`.
 pub fn answer(a: &Answer, full: bool) -> String {
-    match &a.exact {
-        Some(t) => tensor(t, &exact, full),
-        None => tensor(&a.near, &|x| float(*x), full),
+    match (&a.exact, &a.radius) {
+        (Some(t), _) => tensor(t, &exact, full),
+        (None, Some(radius)) => {
+            let pairs = a.near.data().iter().copied().zip(radius.data().iter().copied()).collect();
+            match Tensor::new(a.near.shape().clone(), pairs) {
+                Some(t) => tensor(&t, &|(x, r)| enclosed(*x, *r), full),
+                None => tensor(&a.near, &|x| float(*x), full),
+            }
+        }
+        (None, None) => tensor(&a.near, &|x| float(*x), full),
     }
+}
+
+/// A number of which it is known how far it may be off: that is told unless it is less than the float itself may be.
+fn enclosed(x: f64, radius: f64) -> String {
+    if radius <= x.abs() * f64::EPSILON { float(x) } else { format!("{} ± {radius:.1e}", float(x)) }
 }
 
 fn tensor<N>(t: &Tensor<N>, show: &impl Fn(&N) -> String, full: bool) -> String {
@@ -193,6 +205,14 @@ pub fn near(a: &Answer) -> Value {
     match &a.exact {
         Some(t) => arrays(t, &number),
         None => arrays(&a.near, &|x| (*x).into()),
+    }
+}
+
+/// How far the numbers may be off, of a result that is exact or enclosed.
+pub fn radius(a: &Answer) -> Option<Value> {
+    match (&a.exact, &a.radius) {
+        (Some(t), _) => Some(arrays(t, &|_| 0.0.into())),
+        (None, radius) => radius.as_ref().map(|t| arrays(t, &|x| (*x).into())),
     }
 }
 

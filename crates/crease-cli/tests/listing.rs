@@ -187,14 +187,17 @@ fn ctrl_c_keeps_what_was_found() {
 }
 
 #[test]
-fn rounded_models_are_not_complete() {
+fn enclosed_models_are_not_complete() {
     let flags = ["clarke", "--all", "-e", "abs(x) * exp(x + 1)", "--at", "x=0", "--stationary"];
     let found = run_json(&[&flags[..], &["--json"]].concat());
-    assert_eq!((&found["complete"], &found["cells"], &found["arithmetic"]), (&json!(false), &json!(2), &json!("f64")));
-    assert_eq!(found["limit"], "coefficients of the local model are rounded");
+    assert_eq!(
+        (&found["complete"], &found["cells"], &found["arithmetic"]),
+        (&json!(false), &json!(2), &json!("enclosures"))
+    );
+    assert_eq!(found["limit"], "coefficients of the local model are enclosed, with 128 bits, so there may be more");
     assert_eq!((&found["gradients"][0]["vertex"], &found["exact"]), (&Value::Null, &Value::Null));
     assert_eq!(found["stationary"]["verdict"], "unknown");
-    assert!(ok(&flags).contains("not known to be complete: coefficients of the local model are rounded\n"));
+    assert!(ok(&flags).contains("not known to be complete: coefficients of the local model are enclosed"));
 }
 
 #[test]

@@ -64,17 +64,19 @@ program local(d_x) {
 }
 
 #[test]
-fn rounded_coefficients_are_told() {
+fn enclosed_coefficients_are_told() {
     let sure = run_json(&["directional", "-e", "exp(x) * abs(y)", "--at", "x=1,y=0", "--along", "y=-1", "--json"]);
-    assert_eq!((&sure["arithmetic"], &sure["certain"]), (&json!("f64"), &json!(true)));
+    assert_eq!((&sure["arithmetic"], &sure["certain"]), (&json!("enclosures"), &json!(true)));
     assert!((sure["derivatives"][0].as_f64().unwrap() - 1f64.exp()).abs() < 1e-14);
     assert_eq!(sure.get("exact"), None);
     let open = ["clarke", "-e", "relu(sin(x)^2 + cos(x)^2 - 1)", "--at", "x=1"];
-    let text = ok(&open);
-    assert!(text.contains("1 tie could be neither proved nor refuted"), "{text}");
-    assert!(text.contains("\nundecided   1:1  relu(sin(x)^2 + cos(x)^2 - 1)\n"), "{text}");
-    let answer = run_json(&[&open[..], &["--json"]].concat());
-    assert_eq!((&answer["certain"], &answer["undecided"][0]["place"]["column"]), (&json!(false), &json!(1)));
+    let text = fault(&open);
+    assert!(text.starts_with("not decided: whether [") && text.contains("with 4096 bits\n"), "{text}");
+    assert!(text.contains("1:1") && text.contains("^^^^"), "{text}");
+    let verdict = run_json(&["differentiable", "-e", open[2], "--at", "x=1", "--json"]);
+    assert_eq!((&verdict["verdict"], &verdict["bits"]), (&json!("unknown"), &json!(4096)));
+    let set = run_json(&["conservative", "-e", open[2], "--at", "x=1", "--json"]);
+    assert_eq!((&set["verdict"], &set["certain"]), (&json!("unknown"), &json!(false)));
 }
 
 #[test]
@@ -286,10 +288,9 @@ fn grad_where_there_is_no_local_model() {
     let jump = ok(&["grad", "-e", "select { x > 0 => x + 1, else => 0 }", "--at", "x=0"]);
     assert!(jump.contains("no derivative: the program jumps here"), "{jump}");
     assert!(jump.contains("clarke      none: not continuous here, the branches"), "{jump}");
-    // the branch that holds at 0 alone has slope 2, the function has slope 1
-    let wrong = ok(&["grad", "-e", "select { x => x, else => 2 * x }", "--at", "x=0"]);
-    assert!(wrong.contains("backprop        2     no element of the conservative gradient"), "{wrong}");
-    assert!(wrong.contains("clarke          1     the gradient\n"), "{wrong}");
+    // beside 0 and 1 there is no value
+    let none = ok(&["grad", "-e", "select { x => x, else => 2 * x }", "--at", "x=0"]);
+    assert!(none.contains("clarke      not told: a condition is a number that changes with the inputs"), "{none}");
     let many = format!("sum(relu(v * {})) - sum(relu(v))", "2 * ".repeat(3) + "1");
     let point = file("many", "point.json", format!("{{\"v\": [{}]}}", vec!["0"; 60_000].join(",")));
     let text = ok(&["grad", "-e", &many, "--at", &point]);

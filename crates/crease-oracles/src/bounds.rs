@@ -11,7 +11,7 @@ pub(crate) type Bounds = (Rational, Rational);
 pub(crate) fn bounds(model: &LocalModel, output_number: usize, normal: Option<&NormalForm>) -> Vec<Bounds> {
     let Some(&from) = model.outputs().get(output_number) else { return Vec::new() };
     let wide = on_graph(model, from);
-    match normal {
+    match normal.filter(|_| model.is_exact()) {
         Some(normal) => intersect(wide, on_normal_form(normal, output_number)),
         None => wide,
     }
@@ -30,13 +30,18 @@ fn on_graph(model: &LocalModel, from: NodeId) -> Vec<Bounds> {
             Node::Direction(_) => {}
             Node::Linear(terms) => {
                 for t in terms {
-                    let (a, b) = if t.coefficient.is_negative() { (&high, &low) } else { (&low, &high) };
                     let slot = &mut adjoints[t.node.index()];
-                    slot.0.add_mul(&t.coefficient, a);
-                    slot.1.add_mul(&t.coefficient, b);
+                    if t.radius.is_zero() {
+                        let (a, b) = if t.coefficient.is_negative() { (&high, &low) } else { (&low, &high) };
+                        slot.0.add_mul(&t.coefficient, a);
+                        slot.1.add_mul(&t.coefficient, b);
+                    } else {
+                        let enclosure = (&t.coefficient - &t.radius, &t.coefficient + &t.radius);
+                        accumulate(slot, &(low.clone(), high.clone()), &enclosure);
+                    }
                 }
             }
-            Node::Max(members) => {
+            Node::Max(members) | Node::Taken(members) => {
                 let part = (Ord::min(low, Rational::ZERO), Ord::max(high, Rational::ZERO));
                 for m in members {
                     let slot = &mut adjoints[m.index()];

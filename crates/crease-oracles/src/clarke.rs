@@ -6,14 +6,18 @@
 //! locked, else the direction was not generic and another one is drawn. That is checked in the prime field for all of them at once
 //! and then, where it is affordable, exactly.
 
+use crate::enclosed::confirmed;
 use crate::sweep::{Same, SweepCost, Weights, backward, forward, same_forms, sizes};
 use crate::{OracleError, output};
 use crease_core::local::{LocalModel, NodeId};
-use crease_core::number::Rational;
+use crease_core::number::{Mixed, Rational};
 use crease_core::random::SplitMix64;
 
 /// How many directions are drawn before giving up. One is enough with probability one.
 const ATTEMPTS: u32 = 40;
+
+/// How many of them where coefficients are enclosed.
+const ENCLOSED_ATTEMPTS: u32 = 4;
 
 /// The most bits that coordinates of a direction have.
 const MAX_BITS: u32 = 40;
@@ -26,6 +30,8 @@ const EXACT_BUDGET: usize = 5_000_000;
 pub struct ClarkeElement {
     /// The subgradient.
     pub gradient: Vec<Rational>,
+    /// How far each coordinate may be from that of the program; nothing if all of it is exact.
+    pub radius: Option<Vec<Rational>>,
     /// The function is differentiable at x + t d for small t > 0, and its gradient there tends to this one.
     pub direction: Vec<Rational>,
     /// For each kink, the member that is selected along the direction.
@@ -52,7 +58,7 @@ pub struct ClarkeElement {
 /// assert_eq!(clarke_element(&model, 0, 7).unwrap().gradient, [Rational::ZERO]);
 /// ```
 pub fn clarke_element(model: &LocalModel, output_number: usize, seed: u64) -> Result<ClarkeElement, OracleError> {
-    let search = Search { model, weights: Weights::new(model)?, from: output(model, output_number)? };
+    let search = Search::new(model, output_number)?;
     let mut random = SplitMix64::new(seed);
     let mut sweeps = 0;
     // small numbers make answers that are easy to check by hand, but many members leave little room between them
@@ -65,8 +71,13 @@ pub fn clarke_element(model: &LocalModel, output_number: usize, seed: u64) -> Re
             if random.below(2) == 0 { size } else { -size }
         };
         let direction: Vec<Rational> = (0..model.dimension()).map(|_| draw()).collect();
-        if let Some(element) = search.along(direction, attempt + 1, &mut sweeps, &mut random)? {
-            return Ok(element);
+        match search.along(direction, attempt + 1, &mut sweeps, &mut random) {
+            Ok(Some(element)) => return Ok(element),
+            Ok(None) => {}
+            // another direction may be farther from ties, but not much
+            Err(e @ OracleError::Undecided { .. }) if attempt + 1 >= ENCLOSED_ATTEMPTS => return Err(e),
+            Err(OracleError::Undecided { .. }) => {}
+            Err(e) => return Err(e),
         }
     }
     Err(OracleError::NoGenericDirection)
@@ -90,14 +101,23 @@ pub fn clarke_along(
     direction: &[Rational],
 ) -> Result<Option<ClarkeElement>, OracleError> {
     crate::check_direction(model, direction)?;
-    let search = Search { model, weights: Weights::new(model)?, from: output(model, output_number)? };
+    let search = Search::new(model, output_number)?;
     search.along(direction.to_vec(), 1, &mut 0, &mut SplitMix64::new(0))
 }
 
 struct Search<'m> {
     model: &'m LocalModel,
     weights: Weights<Rational>,
+    /// Where coefficients are enclosed, all that is known of them.
+    known: Option<Weights<Mixed>>,
     from: NodeId,
+}
+
+impl<'m> Search<'m> {
+    fn new(model: &'m LocalModel, output_number: usize) -> Result<Self, OracleError> {
+        let known = (!model.is_exact()).then(|| Weights::known(model));
+        Ok(Search { model, weights: Weights::new(model)?, known, from: output(model, output_number)? })
+    }
 }
 
 impl Search<'_> {
@@ -129,7 +149,17 @@ impl Search<'_> {
             return Ok(None);
         }
         let share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
-        let gradient = backward(self.model, &self.weights, self.from, share);
+        let (gradient, radius) = match &self.known {
+            None => (backward(self.model, &self.weights, self.from, share), None),
+            // what is equal by middles alone is not certain
+            Some(known) => match confirmed(self.model, known, self.from, &direction, &picked) {
+                Some(ball) if same == Same::Proved => (ball.middle, Some(ball.radius)),
+                _ => {
+                    let bits = self.model.precision().bits;
+                    return Err(OracleError::Undecided { what: "which branches are taken along a direction", bits });
+                }
+            },
+        };
         let operations = SweepCost::of(self.model).with_forward_sweeps(*sweeps);
         Ok(Some(ClarkeElement {
             gradient,
@@ -139,6 +169,7 @@ impl Search<'_> {
             proved: same == Same::Proved,
             attempts,
             operations,
+            radius,
         }))
     }
 }

@@ -8,11 +8,12 @@
 //! if it has the *fewest* kinks: with an arbitrary one sub-monomials can cancel.
 
 use crate::bounds::bounds;
+use crate::enclosed::{Ball, apart};
 use crate::graph::{Path, shortest_path, switched};
 use crate::sweep::{Weights, backward, sizes};
-use crate::{OracleError, output};
+use crate::{OracleError, check_exact, output};
 use crease_core::local::{LocalModel, NodeId};
-use crease_core::number::{Field61, Number, Rational};
+use crease_core::number::{Field61, Mixed, Number, Rational};
 use crease_core::random::SplitMix64;
 
 /// How many steps may be spent on the normal form, and on the graph.
@@ -26,6 +27,8 @@ const SPREAD_BUDGET: usize = 5_000_000;
 pub struct ConservativeElement {
     /// The gradient.
     pub gradient: Vec<Rational>,
+    /// How far each coordinate may be from that of the program; nothing if all of it is exact.
+    pub radius: Option<Vec<Rational>>,
     /// For each kink of the model, the weights of its members; they add up to 1.
     pub choices: Vec<Vec<Rational>>,
 }
@@ -56,7 +59,8 @@ impl Conservative {
     }
 }
 
-/// The conservative gradient of one scalar output: a singleton, or two distinct elements.
+/// The conservative gradient of one scalar output: a singleton, or two distinct elements. Where coefficients are enclosed, two elements are
+/// distinct whatever they are inside their enclosures, and a singleton has no kinks; else it is [undecided](OracleError::Undecided).
 ///
 /// ```
 /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
@@ -70,7 +74,10 @@ impl Conservative {
 pub fn conservative(model: &LocalModel, output_number: usize) -> Result<Conservative, OracleError> {
     let set = ConservativeSet::new(model, output_number)?;
     let first = set.corner(&vec![0; set.sizes.len()]);
-    let normal = model.normal_form_within(GRAPH_BUDGET);
+    if !model.is_exact() {
+        return set.enclosed(first, bounds(model, output_number, None));
+    }
+    let normal = model.choices_within(GRAPH_BUDGET);
     let bounds = bounds(model, output_number, normal.as_ref());
     let path = normal.as_ref().map_or(Path::TooLarge, |n| shortest_path(n, output_number, GRAPH_BUDGET));
     let (second, path) = match (path, &normal) {
@@ -79,8 +86,11 @@ pub fn conservative(model: &LocalModel, output_number: usize) -> Result<Conserva
             let kinks = steps.iter().map(|&(k, _)| normal.kinks[k].origin).collect();
             (set.corner(&switched(model, normal, &steps)), Some(kinks))
         }
-        _ if several_in_field(model, output_number, 0x5EED)? => (set.different(&first.gradient)?, None),
-        _ => return Ok(singleton(first, false, bounds)),
+        _ => match several_in_field(model, output_number, 0x5EED) {
+            Ok(false) => return Ok(singleton(first, false, bounds)),
+            Ok(true) | Err(OracleError::Number(_)) => (set.different(&first.gradient)?, None),
+            Err(e) => return Err(e),
+        },
     };
     let elements = set.spread([first, second]);
     Ok(Conservative { elements: elements.into(), proved: true, path, bounds })
@@ -94,7 +104,8 @@ fn singleton(element: ConservativeElement, proved: bool, bounds: Vec<(Rational, 
     Conservative { elements: vec![element], proved, path: None, bounds }
 }
 
-/// The gradient of one scalar output when each kink takes the given combination of its members.
+/// The gradient of one scalar output when each kink takes the given combination of its members; with the middles of coefficients that
+/// are enclosed.
 ///
 /// ```
 /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
@@ -113,6 +124,12 @@ pub fn gradient_at_choices(
     let set = ConservativeSet::new(model, output_number)?;
     check_choices(&set.sizes, choices)?;
     Ok(set.at(choices))
+}
+
+/// Whether two elements certainly differ.
+fn distinct(elements: &[ConservativeElement]) -> bool {
+    let [a, b] = elements else { return false };
+    apart((&a.gradient, a.radius.as_deref()), (&b.gradient, b.radius.as_deref()))
 }
 
 /// Checks that there are weights for each kink and member, none negative, which add up to 1.
@@ -140,6 +157,7 @@ pub(crate) fn check_choices(sizes: &[usize], choices: &[Vec<Rational>]) -> Resul
 /// assert!(several_in_field(&model, 0, 1).unwrap());
 /// ```
 pub fn several_in_field(model: &LocalModel, output_number: usize, seed: u64) -> Result<bool, OracleError> {
+    check_exact(model, "whether the conservative gradient has one element")?;
     let from = output(model, output_number)?;
     let field: Weights<Field61> = Weights::new(model)?;
     let sizes = sizes(model);
@@ -178,11 +196,40 @@ impl<'m> ConservativeSet<'m> {
         backward(self.model, &self.weights, self.from, share)
     }
 
+    /// What is certain if coefficients are enclosed.
+    fn enclosed(
+        &self,
+        first: ConservativeElement,
+        bounds: Vec<(Rational, Rational)>,
+    ) -> Result<Conservative, OracleError> {
+        let bits = self.model.precision().bits;
+        let undecided = OracleError::Undecided { what: "whether the conservative gradient has one element", bits };
+        let known = Weights::known(self.model);
+        let ball = |e: ConservativeElement| -> Option<ConservativeElement> {
+            let share = |kink: usize, k: usize| {
+                Some(&e.choices[kink][k]).filter(|c| !c.is_zero()).map(|c| Mixed::exactly(c.clone()).at(bits))
+            };
+            let Ball { middle, radius } = Ball::of(&backward(self.model, &known, self.from, share))?;
+            Some(ConservativeElement { gradient: middle, radius: Some(radius), choices: e.choices })
+        };
+        let one = ball(first).ok_or(undecided.clone())?;
+        if self.sizes.is_empty() {
+            return Ok(Conservative { elements: vec![one], proved: true, path: None, bounds });
+        }
+        let Ok(second) = self.different(&one.gradient) else { return Err(undecided) };
+        let elements = self.spread([ConservativeElement { gradient: self.at(&one.choices), ..one }, second]);
+        let both: Option<Vec<ConservativeElement>> = elements.into_iter().map(ball).collect();
+        match both {
+            Some(both) if distinct(&both) => Ok(Conservative { elements: both, proved: true, path: None, bounds }),
+            _ => Err(undecided),
+        }
+    }
+
     /// The element for one member at each kink.
     fn corner(&self, picked: &[usize]) -> ConservativeElement {
         let unit = |(&n, &k): (&usize, &usize)| (0..n).map(|i| Rational::from(usize::from(i == k))).collect();
         let choices: Vec<Vec<Rational>> = self.sizes.iter().zip(picked).map(unit).collect();
-        ConservativeElement { gradient: self.at(&choices), choices }
+        ConservativeElement { gradient: self.at(&choices), radius: None, choices }
     }
 
     /// Some element with another gradient.
@@ -204,7 +251,7 @@ impl<'m> ConservativeSet<'m> {
             let choices: Vec<Vec<Rational>> = self.sizes.iter().map(choice).collect();
             let gradient = self.at(&choices);
             if gradient != other {
-                return Ok(ConservativeElement { gradient, choices });
+                return Ok(ConservativeElement { gradient, radius: None, choices });
             }
         }
         Err(OracleError::NoGenericDirection)

@@ -1,11 +1,14 @@
 //! Directional derivatives: F'(x; d), at kinks too. Section 5.1.
 
 use crate::sweep::{Weights, forward, largest};
-use crate::{OracleError, check_direction};
+use crate::{OracleError, check_direction, check_exact};
 use crease_core::local::LocalModel;
 use crease_core::number::Rational;
 
-/// The directional derivative of every scalar output along one direction.
+const WHAT: &str = "the exact directional derivative";
+
+/// The directional derivative of every scalar output along one direction. What is known of it in a model whose coefficients are
+/// enclosed is what [`LocalModel::along`] says; there it is [undecided](OracleError::Undecided) here.
 ///
 /// ```
 /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
@@ -16,6 +19,7 @@ use crease_core::number::Rational;
 /// assert_eq!(directional(&model, &[Rational::from(-1)]).unwrap(), [Rational::ONE]);
 /// ```
 pub fn directional(model: &LocalModel, direction: &[Rational]) -> Result<Vec<Rational>, OracleError> {
+    check_exact(model, WHAT)?;
     check_direction(model, direction)?;
     let weights = Weights::new(model)?;
     Ok(along(model, &weights, direction))
@@ -31,6 +35,7 @@ pub fn directional(model: &LocalModel, direction: &[Rational]) -> Result<Vec<Rat
 /// assert_eq!(directional_batch(&model, &identity(2)).unwrap(), [[Rational::ONE], [Rational::ZERO]]);
 /// ```
 pub fn directional_batch(model: &LocalModel, directions: &[Vec<Rational>]) -> Result<Vec<Vec<Rational>>, OracleError> {
+    check_exact(model, WHAT)?;
     let weights = Weights::new(model)?;
     directions
         .iter()

@@ -5,11 +5,13 @@
 //! direction. It stops as soon as no kink is left: when every maximum has one member, or members that are the same linear form. Khan and Barton carry the derivatives along all directions of the basis at once, and pick at each maximum the
 //! lexicographically largest: the same answer at p times the cost.
 
+use crate::enclosed::Ball;
 use crate::sweep::{Same, SweepCost, Weights, backward, forward, same_forms};
-use crate::{OracleError, check_direction, output};
+use crate::{OracleError, check_direction, check_exact, output};
 use crease_core::local::{LocalModel, Node, NodeId};
-use crease_core::number::Rational;
+use crease_core::number::{Mixed, Number, Rational};
 use crease_core::random::SplitMix64;
+use std::cmp::Ordering;
 
 /// How many node visits may be spent on proving, after a direction, that the members that are left are the same.
 const EXACT_BUDGET: usize = 1_000_000;
@@ -19,6 +21,8 @@ const EXACT_BUDGET: usize = 1_000_000;
 pub struct Lexicographic {
     /// The gradient of the last local model: an element of the lexicographic, hence of the Clarke subdifferential.
     pub gradient: Vec<Rational>,
+    /// How far each coordinate may be from that of the program; nothing if all of it is exact.
+    pub radius: Option<Vec<Rational>>,
     /// For each kink of the model, the number of the direction that settled it; nothing if its members were the same to the end.
     pub settled: Vec<Option<usize>>,
     /// How many directions were looked at.
@@ -45,32 +49,82 @@ pub fn lexicographic(
 ) -> Result<Lexicographic, OracleError> {
     check_basis(model, basis)?;
     let from = output(model, output_number)?;
-    let weights = Weights::new(model)?;
-    let mut left: Vec<Vec<usize>> = members_of(model).map(|m| (0..m.len()).collect()).collect();
+    if model.is_exact() {
+        let settled = settle(model, &Weights::<Rational>::new(model)?, basis, Rational::clone)?;
+        let gradient = backward(model, &Weights::new(model)?, from, settled.share());
+        return Ok(settled.done(model, gradient, None));
+    }
+    let (known, bits) = (Weights::known(model), model.precision().bits);
+    let settled = settle(model, &known, basis, |x| Mixed::exactly(x.clone()).at(bits))?;
+    let gradient = Ball::of(&backward(model, &known, from, settled.share()));
+    let Ball { middle, radius } = gradient.ok_or(OracleError::Undecided { what: "a slope", bits })?;
+    Ok(settled.done(model, middle, Some(radius)))
+}
+
+/// Which members are left at each kink, and what it took.
+struct Settled {
+    left: Vec<Vec<usize>>,
+    settled: Vec<Option<usize>>,
+    used: usize,
+    checks: u64,
+}
+
+impl Settled {
+    /// All to the first of the members that are left: they are the same.
+    fn share<N: Number>(&self) -> impl Fn(usize, usize) -> Option<N> {
+        |kink, k| (self.left[kink][0] == k).then(N::one)
+    }
+
+    fn done(self, model: &LocalModel, gradient: Vec<Rational>, radius: Option<Vec<Rational>>) -> Lexicographic {
+        let operations = SweepCost::of(model).with_forward_sweeps(self.used as u64 + self.checks).total();
+        Lexicographic { gradient, radius, settled: self.settled, directions: self.used, operations }
+    }
+}
+
+/// Keeps, direction by direction, those members that attain the maximum.
+fn settle<N: Number>(
+    model: &LocalModel,
+    weights: &Weights<N>,
+    basis: &[Vec<Rational>],
+    number: impl Fn(&Rational) -> N,
+) -> Result<Settled, OracleError> {
+    let mut left: Vec<Vec<usize>> = kinds_of(model).map(|(n, max)| (0..if max { n } else { 1 }).collect()).collect();
     let mut settled: Vec<Option<usize>> = vec![None; left.len()];
     let mut open = left.iter().filter(|l| l.len() > 1).count();
     let mut used = 0;
     let mut checks = 0;
+    let mut certain = true;
     for (j, direction) in basis.iter().enumerate() {
         if open == 0 {
             break;
         }
         used = j + 1;
         let before = open;
-        forward(model, &weights, direction, |kink, members, values| {
-            let of = |k: &usize| &values[members[*k].index()];
-            let best = left[kink].iter().map(of).max().cloned().unwrap_or(Rational::ZERO);
+        let direction: Vec<N> = direction.iter().map(&number).collect();
+        forward(model, weights, &direction, |kink, members, values| {
+            let of = |k: usize| &values[members[k].index()];
+            let ahead = |a: usize, b: usize| of(a).compare(of(b)).is_some_and(Ordering::is_gt);
+            let best = left[kink].iter().copied().reduce(|best, k| if ahead(k, best) { k } else { best }).unwrap_or(0);
             if left[kink].len() > 1 {
-                left[kink].retain(|k| *of(k) == best);
+                left[kink].retain(|&k| {
+                    let order = of(k).compare(of(best));
+                    // nothing is ahead of the best, so that only enclosures that overlap are not told
+                    certain &= order.is_some();
+                    k == best || order.is_some_and(Ordering::is_eq)
+                });
                 if left[kink].len() == 1 {
                     settled[kink] = Some(j);
                     open -= 1;
                 }
             }
-            best
+            of(best).clone()
         });
+        if !certain {
+            let what = "which members are the largest along a direction of the basis";
+            return Err(OracleError::Undecided { what, bits: model.precision().bits });
+        }
         // what is left may be the same form everywhere: switches that are identically zero settle without fuss
-        if open > 0 && (j == 0 || open < before) && j + 1 < basis.len() {
+        if model.is_exact() && open > 0 && (j == 0 || open < before) && j + 1 < basis.len() {
             let picked: Vec<usize> = left.iter().map(|l| l[0]).collect();
             let others = members_of(model).zip(&left).flat_map(|(m, l)| l[1..].iter().map(|&k| (m[l[0]], m[k])));
             let pairs: Vec<(NodeId, NodeId)> = others.collect();
@@ -80,10 +134,7 @@ pub fn lexicographic(
             }
         }
     }
-    let gradient = backward(model, &weights, from, |kink, k| (left[kink][0] == k).then_some(Rational::ONE));
-    let sweep = SweepCost::of(model);
-    let operations = sweep.with_forward_sweeps(used as u64 + checks).total();
-    Ok(Lexicographic { gradient, settled, directions: used, operations })
+    Ok(Settled { left, settled, used, checks })
 }
 
 /// The same by Khan and Barton's vector forward mode: all directions of the basis are carried along at once.
@@ -103,6 +154,7 @@ pub fn lexicographic_forward(
     output_number: usize,
     basis: &[Vec<Rational>],
 ) -> Result<Lexicographic, OracleError> {
+    check_exact(model, "the lexicographic derivative by vector forward mode")?;
     check_basis(model, basis)?;
     let from = output(model, output_number)?;
     let weights: Weights<Rational> = Weights::new(model)?;
@@ -130,13 +182,18 @@ pub fn lexicographic_forward(
                 picked.push(best);
                 of(best).clone()
             }
+            Node::Taken(members) => {
+                settled.push(None);
+                picked.push(0);
+                rows[members[0].index()].clone()
+            }
         };
         rows.push(row);
     }
     let gradient = backward(model, &weights, from, |kink, k| (picked[kink] == k).then_some(Rational::ONE));
     let sweep = SweepCost::of(model);
     let operations = sweep.with_forward_sweeps(columns as u64).total();
-    Ok(Lexicographic { gradient, settled, directions: columns, operations })
+    Ok(Lexicographic { gradient, radius: None, settled, directions: columns, operations })
 }
 
 /// The unit vectors of dimension `p`.
@@ -151,8 +208,17 @@ pub fn identity(p: usize) -> Vec<Vec<Rational>> {
 
 fn members_of(model: &LocalModel) -> impl Iterator<Item = &[NodeId]> {
     model.nodes().filter_map(|n| match n {
-        Node::Max(members) => Some(members),
-        _ => None,
+        Node::Max(members) | Node::Taken(members) => Some(members),
+        Node::Direction(_) | Node::Linear(_) => None,
+    })
+}
+
+/// For each kink, how many members it has, and whether it takes the largest of them.
+fn kinds_of(model: &LocalModel) -> impl Iterator<Item = (usize, bool)> {
+    model.nodes().filter_map(|n| match n {
+        Node::Max(members) => Some((members.len(), true)),
+        Node::Taken(members) => Some((members.len(), false)),
+        Node::Direction(_) | Node::Linear(_) => None,
     })
 }
 

@@ -15,7 +15,9 @@
 //! | [`neighbouring_gradients`] | all limits of gradients, whose convex hull is the Clarke subdifferential | exponential, within limits |
 //! | [`membership_among`] | where a vector lies, given those | linear programs |
 //!
-//! Everything is exact if the model is ([`LocalModel::is_exact`]), and what is said to be proved is proved of the model.
+//! Everything is exact if the model is ([`LocalModel::is_exact`]), and what is said to be proved is proved of the model. Where coefficients
+//! are enclosed, an answer comes with how far it may be from that of the program, and holds whatever they are inside their enclosures;
+//! else it is [undecided](OracleError::Undecided), and [`ask`] asks again with more bits.
 //! Deciding differentiability and listing all neighbouring gradients are NP-hard: those two take limits, and say which one they met.
 
 mod bounds;
@@ -25,6 +27,7 @@ mod cone;
 mod conservative;
 mod decide;
 mod directional;
+mod enclosed;
 mod enumerate;
 mod graph;
 mod hull;
@@ -38,6 +41,7 @@ pub use clarke::{ClarkeElement, clarke_along, clarke_element};
 pub use conservative::{Conservative, ConservativeElement, conservative, gradient_at_choices, several_in_field};
 pub use decide::{Argument, Decision, Effort, Limit, Progress, SearchCounts, Verdict, differentiable};
 pub use directional::{directional, directional_batch};
+pub use enclosed::{AskError, accurate, accurate_vector, ask};
 pub use enumerate::{
     EnumerateEvent, EnumerateLimit, EnumerateLimits, EnumerateWork, Neighbour, Neighbours, neighbouring_gradients,
     neighbouring_gradients_with,
@@ -48,7 +52,7 @@ pub use membership::{Membership, membership, membership_among};
 pub use report::{KinkLine, KinkReport, Limits};
 pub use sweep::SweepCost;
 
-use crease_core::local::{LocalModel, NodeId};
+use crease_core::local::{Exactness, LocalModel, NodeId};
 use crease_core::number::{NumberError, Rational};
 
 /// Why an oracle has no answer.
@@ -89,6 +93,14 @@ pub enum OracleError {
     /// No random direction was generic, which has probability zero.
     #[error("no generic direction was found; try another seed")]
     NoGenericDirection,
+    /// Enclosures of coefficients are too wide to tell.
+    #[error("{what} could not be told with enclosures of {bits} bits")]
+    Undecided {
+        /// What could not be told.
+        what: &'static str,
+        /// The bits of the enclosures.
+        bits: u32,
+    },
     /// A coefficient of the model that has no counterpart in the prime field.
     #[error("a coefficient of the local model cannot be represented: {0}")]
     Number(#[from] NumberError),
@@ -99,6 +111,14 @@ fn check_direction(model: &LocalModel, direction: &[Rational]) -> Result<(), Ora
         Ok(())
     } else {
         Err(OracleError::Dimension { expected: model.dimension(), got: direction.len() })
+    }
+}
+
+/// Refuses a model whose coefficients are enclosed.
+fn check_exact(model: &LocalModel, what: &'static str) -> Result<(), OracleError> {
+    match model.exactness() {
+        Exactness::Exact => Ok(()),
+        Exactness::Enclosed { bits } => Err(OracleError::Undecided { what, bits }),
     }
 }
 

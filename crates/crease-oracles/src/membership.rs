@@ -90,23 +90,29 @@ pub fn membership(
     let own: Vec<Vec<Rational>> = vec![vector.to_vec(), vector.iter().map(|x| -x).collect()];
     for direction in own {
         if let Some(e) = clarke_along(model, output_number, &direction)?
-            && e.gradient == vector
+            && is_exactly((&e.gradient, e.radius.as_deref()), vector)
         {
             return Ok(Membership::Clarke { direction });
         }
     }
     for seed in 0..tries {
         let e = clarke_element(model, output_number, seed)?;
-        if e.gradient == vector {
+        if is_exactly((&e.gradient, e.radius.as_deref()), vector) {
             return Ok(Membership::Clarke { direction: e.direction });
         }
     }
     Ok(Membership::NotDecided)
 }
 
+/// Whether a vector, of which it is known how far it may be off, is certainly another one.
+fn is_exactly((middle, radius): (&[Rational], Option<&[Rational]>), vector: &[Rational]) -> bool {
+    middle == vector && radius.is_none_or(|r| r.iter().all(Rational::is_zero))
+}
+
 /// What a singleton, or the bounds of the conservative gradient, say.
 fn by_bounds(known: &Conservative, vector: &[Rational]) -> Option<Membership> {
-    if known.is_singleton() && known.proved && known.elements[0].gradient == vector {
+    let only = &known.elements[0];
+    if known.is_singleton() && known.proved && is_exactly((&only.gradient, only.radius.as_deref()), vector) {
         return Some(Membership::Gradient);
     }
     // the bounds of a proved singleton are its element

@@ -151,7 +151,7 @@ impl KinkReport {
             measured,
             nearest: nearest(model.margins(), limits.margins),
             decided: model.margins().len(),
-            bounds: bounds(model, output_number, model.normal_form_within(GRAPH_BUDGET).as_ref()),
+            bounds: bounds(model, output_number, model.choices_within(GRAPH_BUDGET).as_ref()),
             exact: model.is_exact(),
         })
     }
@@ -173,7 +173,7 @@ fn largest_change(
     share: impl Fn(usize, usize) -> Option<Rational> + Copy,
     left: &mut usize,
 ) -> Option<Rational> {
-    let Node::Max(members) = model.node(kink) else { return None };
+    let (Node::Max(members) | Node::Taken(members)) = model.node(kink) else { return None };
     if adjoint.is_zero() {
         return Some(Rational::ZERO);
     }

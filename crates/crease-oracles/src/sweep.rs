@@ -1,9 +1,10 @@
 //! The two sweeps over a local model on which all oracles stand: values of its nodes forward, adjoints backward.
 
-use crease_core::local::{LocalModel, Node, NodeId};
-use crease_core::number::{Field61, Number, NumberError, Rational};
+use crease_core::local::{LocalModel, Node, NodeId, Term};
+use crease_core::number::{Field61, Mixed, Number, NumberError, Rational};
 use crease_core::random::SplitMix64;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 /// Coefficients of a model in another kind of number, converted once.
 pub(crate) struct Weights<N> {
@@ -11,14 +12,28 @@ pub(crate) struct Weights<N> {
     starts: Vec<usize>,
 }
 
+impl Weights<Mixed> {
+    /// What is known of the coefficients, enclosures and all.
+    pub fn known(model: &LocalModel) -> Self {
+        let bits = model.precision().bits;
+        let Ok(weights) = Weights::convert(model, |t| Ok::<_, Infallible>(t.known(bits)));
+        weights
+    }
+}
+
 impl<N: Number> Weights<N> {
+    /// The coefficients, or the middles of their enclosures.
     pub fn new(model: &LocalModel) -> Result<Self, NumberError> {
+        Weights::convert(model, |t| N::from_rational(&t.coefficient))
+    }
+
+    fn convert<E>(model: &LocalModel, number: impl Fn(&Term) -> Result<N, E>) -> Result<Self, E> {
         let mut w = Weights { terms: Vec::new(), starts: Vec::with_capacity(model.len() + 1) };
         for node in model.nodes() {
             w.starts.push(w.terms.len());
             if let Node::Linear(terms) = node {
                 for t in terms {
-                    w.terms.push((N::from_rational(&t.coefficient)?, t.node));
+                    w.terms.push((number(t)?, t.node));
                 }
             }
         }
@@ -56,6 +71,10 @@ pub(crate) fn forward<N: Number>(
                 kink += 1;
                 pick(kink - 1, members, &values)
             }
+            Node::Taken(members) => {
+                kink += 1;
+                values[members[0].index()].clone()
+            }
         };
         values.push(value);
     }
@@ -92,7 +111,7 @@ pub(crate) fn backward_watched<N: Number>(
     let mut kink = kinks_below(model, adjoints.len());
     for i in (model.dimension()..adjoints.len()).rev() {
         match model.node(model.node_id(i)) {
-            Node::Max(members) => {
+            Node::Max(members) | Node::Taken(members) => {
                 kink -= 1;
                 let Some(a) = adjoints[i].take() else { continue };
                 watch(kink, &a);
@@ -102,7 +121,7 @@ pub(crate) fn backward_watched<N: Number>(
                     }
                 }
             }
-            _ => {
+            Node::Direction(_) | Node::Linear(_) => {
                 let Some(a) = adjoints[i].take() else { continue };
                 for (c, n) in weights.of(i) {
                     add(&mut adjoints[n.index()], c.mul(&a));
@@ -148,7 +167,7 @@ pub(crate) fn backward_sparse(
                 }
                 terms.len()
             }
-            Node::Max(members) => {
+            Node::Max(members) | Node::Taken(members) => {
                 let kink = kinks_below(model, id.index());
                 for (k, m) in members.iter().enumerate() {
                     if let Some(s) = share(kink, k) {
@@ -195,18 +214,21 @@ pub(crate) fn same_forms(
     if pairs.is_empty() {
         return Ok(Same::Proved);
     }
-    let field = Weights::<Field61>::new(model)?;
-    let along: Vec<Field61> = (0..model.dimension()).map(|_| Field61::new(random.bits())).collect();
-    let values = forward(model, &field, &along, |kink, members, values| values[members[picked[kink]].index()]);
-    if pairs.iter().any(|(a, b)| values[a.index()] != values[b.index()]) {
-        return Ok(Same::No);
+    // a filter only: a coefficient whose denominator the prime divides has no place in the field
+    let field = Weights::<Field61>::new(model);
+    if let Ok(field) = &field {
+        let along: Vec<Field61> = (0..model.dimension()).map(|_| Field61::new(random.bits())).collect();
+        let values = forward(model, field, &along, |kink, members, values| values[members[picked[kink]].index()]);
+        if pairs.iter().any(|(a, b)| values[a.index()] != values[b.index()]) {
+            return Ok(Same::No);
+        }
     }
     let mut left = budget;
     for (a, b) in pairs {
         let seeds = [(*a, Rational::ONE), (*b, Rational::from(-1))];
         let share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
         match backward_sparse(model, seeds, share, &mut left) {
-            None => return Ok(Same::Likely),
+            None => return field.map(|_| Same::Likely),
             Some(difference) if !difference.is_empty() => return Ok(Same::No),
             Some(_) => {}
         }
@@ -217,8 +239,8 @@ pub(crate) fn same_forms(
 /// The numbers of members of every kink of a model.
 pub(crate) fn sizes(model: &LocalModel) -> Vec<usize> {
     let members = |n: Node<'_>| match n {
-        Node::Max(members) => Some(members.len()),
-        _ => None,
+        Node::Max(members) | Node::Taken(members) => Some(members.len()),
+        Node::Direction(_) | Node::Linear(_) => None,
     };
     model.nodes().filter_map(members).collect()
 }
@@ -260,6 +282,7 @@ impl SweepCost {
                     cost.comparisons += members.len() as u64 - 1;
                     cost.backward += 1;
                 }
+                Node::Taken(_) => cost.backward += 1,
             }
         }
         cost

@@ -3,7 +3,7 @@
 mod support;
 
 use crease_core::differentiate::Selection;
-use crease_core::local::{Exactness, LocalError, LocalModel, localize};
+use crease_core::local::{Exactness, LocalError, LocalModel, Precision, localize};
 use crease_core::number::Rational;
 use crease_core::op::Comparison;
 use crease_core::{Builder, Op, Program, Shape, Tensor, Var, Window};
@@ -384,15 +384,16 @@ fn a_tie_behind_exp_that_is_exact() {
 }
 
 #[test]
-fn a_tie_that_cannot_be_told_is_reported() {
+fn a_tie_that_cannot_be_told_is_refused() {
     let p = trace(1, |x| relu(exp(x[0]) * exp(-x[0]) - 1.0)).unwrap();
-    let m = model_at(&p, &[1]);
-    let Exactness::Approximate { undecided } = m.exactness() else { panic!("{:?}", m.exactness()) };
-    assert_eq!(undecided.len(), 1);
-    assert!(undecided[0].shown.starts_with("relu("), "{}", undecided[0].shown);
-    // far from the tie, the numbers are rounded but no tie is open
+    let Err(LocalError::Undecided { site, bits, .. }) = localize(&p, &[Tensor::scalar(Rational::ONE)]) else {
+        panic!()
+    };
+    assert!(site.shown.starts_with("relu("), "{}", site.shown);
+    assert_eq!(bits, Precision::default().limit);
+    // far from the tie, the numbers are enclosed but no tie is open
     let p = trace(1, |x| relu(exp(x[0]))).unwrap();
-    assert_eq!(*model_at(&p, &[1]).exactness(), Exactness::Approximate { undecided: vec![] });
+    assert_eq!(model_at(&p, &[1]).exactness(), Exactness::Enclosed { bits: 128 });
 }
 
 #[test]
@@ -400,18 +401,26 @@ fn comparisons_that_do_not_matter_need_not_be_told() {
     // e and e again tie, but 9 is larger than both
     let p = trace(1, |x| max(&[exp(x[0]), exp(x[0] + 0.0), 9.0 * x[0]])).unwrap();
     let m = model_at(&p, &[1]);
-    assert_eq!(m.exactness(), &Exactness::Exact);
+    assert_eq!(m.exactness(), Exactness::Exact);
     assert_eq!(found(&m), [ints(&[9])]);
 }
 
 #[test]
-fn undecided_maxima_and_sorts_have_values() {
-    let p = trace(1, |x| {
-        let (a, b) = (exp(x[0]), exp(x[0] * 0.5) * exp(x[0] * 0.5));
-        max(&[a, b]) + min(&[a, b]) + abs(a - b) + concat(&[a, b, x[0]], 0).median() + times_relu(a, a - b)
-    });
-    let m = model_at(&p.unwrap(), &[1]);
-    let Exactness::Approximate { undecided } = m.exactness() else { panic!() };
-    assert_eq!(undecided.len(), 5);
-    assert!(clarke_element(&m, 0, 0).is_ok());
+fn undecided_maxima_and_sorts_are_refused() {
+    // the same number, by different operations
+    type Tie = for<'t> fn(Var<'t>, Var<'t>) -> Var<'t>;
+    let ties: [Tie; 5] = [
+        |a, b| max(&[a, b]),
+        |a, b| min(&[a, b]),
+        |a, b| abs(a - b),
+        |a, b| concat(&[a, b, 0.0 * a], 0).median(),
+        |a, b| times_relu(a, a - b),
+    ];
+    for tie in ties {
+        let p = trace(1, |x| tie(exp(x[0]), exp(x[0] * 0.5) * exp(x[0] * 0.5))).unwrap();
+        assert!(matches!(localize(&p, &[Tensor::scalar(Rational::ONE)]), Err(LocalError::Undecided { .. })), "{p}");
+        // one operation on one value is one number
+        let p = trace(1, |x| tie(exp(x[0]), exp(x[0]))).unwrap();
+        assert!(localize(&p, &[Tensor::scalar(Rational::ONE)]).is_ok(), "{p}");
+    }
 }

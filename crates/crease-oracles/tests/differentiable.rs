@@ -90,6 +90,7 @@ fn linear_in_the_plane(model: &LocalModel) -> bool {
                     }
                     forms.push(sum);
                 }
+                Node::Taken(members) => forms.push(forms[members[0].index()].clone()),
                 Node::Max(members) => {
                     // the largest member along the first ray, and just after it, then on to where another one overtakes it
                     let mut at = from.clone();
@@ -253,8 +254,9 @@ fn limits_are_kept_and_told() {
 }
 
 #[test]
-fn rounded_models_are_decided_only_where_enclosures_can() {
-    use crease_core::{exp, log};
+fn enclosed_models_are_decided_only_where_enclosures_can() {
+    use crease_core::local::{Precision, localize_within};
+    use crease_core::{Rational, Tensor, exp, log};
     // enclosures show that there is a kink, though its slopes are rounded
     let rounded = model_at(&trace(2, |x| exp(x[0]) * relu(x[1])).unwrap(), &[1, 0]);
     let decision = differentiable(&rounded, 0, &Effort::default()).unwrap();
@@ -265,18 +267,29 @@ fn rounded_models_are_decided_only_where_enclosures_can() {
     assert_eq!(slopes, [0.0, std::f64::consts::E]);
     assert!(decision.certificate().is_none());
     // the kinks cancel, but with rounded slopes that cannot be seen
+    let cancels = trace(2, |x| exp(x[0]) * relu(x[1]) - exp(x[0] * 0.5) * exp(x[0] * 0.5) * relu(-x[1])).unwrap();
+    let decision = differentiable(&model_at(&cancels, &[1, 0]), 0, &Effort::default()).unwrap();
+    let Verdict::Unknown { limit: Limit::Bits(128), best } = &decision.verdict else {
+        panic!("{:?}", decision.verdict)
+    };
+    assert_eq!(best.len(), 1);
+    // with one weight of what cancels exactly, it can
     let cancels = trace(2, |x| exp(x[0]) * relu(x[1]) - exp(x[0]) * relu(-x[1])).unwrap();
     let decision = differentiable(&model_at(&cancels, &[1, 0]), 0, &Effort::default()).unwrap();
-    let Verdict::Unknown { limit: Limit::Rounded, best } = &decision.verdict else { panic!("{:?}", decision.verdict) };
-    assert_eq!(best.len(), 1);
-    // nor that they do not, if they almost do
+    assert!(matches!(decision.verdict, Verdict::Yes(_)), "{:?}", decision.verdict);
+    // they almost cancel, which takes bits to see
     let almost = trace(2, |x| {
         let (a, b) = (exp(x[0]), exp(x[0] + 1e-17));
         (a - b) * relu(x[1])
     })
     .unwrap();
-    let decision = differentiable(&model_at(&almost, &[1, 0]), 0, &Effort::default()).unwrap();
-    assert!(matches!(decision.verdict, Verdict::Unknown { .. }), "{:?}", decision.verdict);
+    let zero = [1, 0].map(|x| Tensor::scalar(Rational::from(x)));
+    let with = |bits| {
+        let model = localize_within(&almost, &zero, Precision { bits, limit: bits }).unwrap();
+        differentiable(&model, 0, &Effort::default()).unwrap().verdict
+    };
+    assert!(matches!(with(40), Verdict::Unknown { limit: Limit::Bits(40), .. }));
+    assert!(matches!(with(80), Verdict::No(_)));
     // no kink is active: rounding cannot hide one
     let smooth = model_at(&trace(1, |x| exp(x[0])).unwrap(), &[1]);
     assert!(matches!(differentiable(&smooth, 0, &Effort::default()).unwrap().verdict, Verdict::Yes(_)));

@@ -123,7 +123,8 @@ fn brute(model: &LocalModel) -> Vec<Vec<i64>> {
         .nodes()
         .filter_map(|n| match n {
             Node::Max(members) => Some(members.len()),
-            _ => None,
+            Node::Taken(_) => Some(1),
+            Node::Direction(_) | Node::Linear(_) => None,
         })
         .collect();
     let p = model.dimension();
@@ -145,7 +146,7 @@ fn brute(model: &LocalModel) -> Vec<Vec<i64>> {
                     }
                     sum
                 }
-                Node::Max(members) => {
+                Node::Max(members) | Node::Taken(members) => {
                     let best = &forms[members[*kinks.next().unwrap()].index()];
                     for other in members.iter().map(|m| &forms[m.index()]).filter(|f| *f != best) {
                         rows.push((best.iter().zip(other).map(|(a, b)| i128::from(a - b)).collect(), true));
@@ -427,15 +428,16 @@ fn events_are_told_and_may_stop_it() {
 }
 
 #[test]
-fn rounded_models_are_never_complete() {
+fn enclosed_models_are_never_complete() {
     let p = trace(2, |x| relu(x[0] - x[1]) * exp(x[0] + 1.0) + abs(x[1])).unwrap();
     let model = model_at(&p, &[0, 0]);
     assert!(!model.is_exact());
     let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
-    assert_eq!((found.cells, found.limit, found.complete()), (4, Some(EnumerateLimit::Rounded), false));
+    assert_eq!((found.cells, found.limit, found.complete()), (4, Some(EnumerateLimit::Enclosed(128)), false));
+    assert!(found.gradients.iter().all(|n| n.radius.is_some()));
     assert!(found.vertices(|| true).iter().all(Option::is_none));
-    let few = neighbouring_gradients(&model, 0, EnumerateLimits { cells: 2, ..Default::default() }).unwrap();
-    assert_eq!((few.limit, few.exact), (Some(EnumerateLimit::Cells(2)), false));
+    let few = neighbouring_gradients(&model, 0, EnumerateLimits { gradients: 2, ..Default::default() }).unwrap();
+    assert_eq!((few.limit, few.exact), (Some(EnumerateLimit::Gradients(2)), false));
     // exp(0) is exact, and so is everything here
     let p = trace(2, |x| relu(x[0] - x[1]) * exp(x[0]) + abs(x[1]) * x[0] * 0.5).unwrap();
     let found = all(&model_at(&p, &[0, 0]));

@@ -14,10 +14,11 @@
 
 use crate::normal::Atoms;
 use crease_core::local::localize;
-use crease_core::number::{Field61, Interval, Mixed, NumberError};
+use crease_core::number::{Field61, Mixed, NumberError};
 use crease_core::random::SplitMix64;
-use crease_core::{Atom, BuildError, Builder, Kink, Lane, Op, Program, Rational, RunFault, Tensor, run};
+use crease_core::{Atom, BuildError, Builder, Kink, Lane, Number, Op, Program, Rational, RunFault, Tensor, run};
 use crease_oracles::{Effort, Verdict, differentiable};
+use std::cmp::Ordering;
 use std::fmt;
 use std::time::Instant;
 
@@ -198,7 +199,7 @@ fn at_points(p: &Program, q: &Program, seed: u64) -> Result<Verified, Different>
     let (mut good, mut exact) = (0, true);
     let mut last_fault = String::new();
     for x in points(p, seed) {
-        let x: Vec<Tensor<Mixed>> = x.into_iter().map(|c| Tensor::scalar(Mixed::Exact(c))).collect();
+        let x: Vec<Tensor<Mixed>> = x.into_iter().map(|c| Tensor::scalar(Mixed::exactly(c))).collect();
         let (a, b) = match (run(p, &x), run(q, &x)) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(e), _) => {
@@ -218,12 +219,14 @@ fn at_points(p: &Program, q: &Program, seed: u64) -> Result<Verified, Different>
                 (Some(a), Some(b)) if a == b => {}
                 (Some(_), Some(_)) => return Err(Different("the programs differ at a point".into())),
                 _ => {
-                    let (a, b) = (a.interval(), b.interval());
-                    if a.hi() < b.lo() || b.hi() < a.lo() {
+                    if a.compare(b).is_some_and(Ordering::is_ne) {
                         return Err(Different("the programs differ at a point".into()));
                     }
-                    let is_narrow = |i: &Interval| i.width() <= WIDTH * i.hi().abs().max(1.0);
-                    narrow &= is_narrow(&a) && is_narrow(&b);
+                    let is_narrow = |x: &Mixed| {
+                        let (low, high) = x.enclosure().outer();
+                        high - low <= WIDTH * high.abs().max(1.0)
+                    };
+                    narrow &= is_narrow(a) && is_narrow(b);
                     exact = false;
                 }
             }

@@ -50,14 +50,14 @@ fn confirm(p: &Program, field: &Program, report: &Report) {
         let velocity = v.piece.velocity(&v.t);
         let gradient = flat(&run(field, &tensors(p, &v.piece.at(&v.t))).unwrap());
         let found: Rational = gradient.iter().zip(&velocity).map(|(a, b)| a * b).sum();
-        assert_eq!(v.found, Mixed::Exact(found));
+        assert_eq!(v.found, Mixed::exactly(found));
         if v.piece.powers.len() == 2 {
             let (from, to) = v.interval.clone().unwrap();
             assert!(from < v.t && v.t < to);
             let value = |t: &Rational| run(p, &tensors(p, &v.piece.at(t))).unwrap()[0].data()[0].clone();
             let h = &Ord::min(&v.t - &from, &to - &v.t) * &Rational::new(1, 2).unwrap();
             let rise = &value(&(&v.t + &h)) - &value(&(&v.t - &h));
-            assert_eq!(v.expected, Mixed::Exact(rise.checked_div(&(&h * &q(2))).unwrap()));
+            assert_eq!(v.expected, Mixed::exactly(rise.checked_div(&(&h * &q(2))).unwrap()));
         }
     }
 }
@@ -250,8 +250,8 @@ fn bent_curves_follow_curved_kinks() {
     for v in &report.violations {
         let x = v.piece.at(&v.t);
         assert_eq!(x[1], &x[0] * &x[0]);
-        let Mixed::Exact(found) = &v.found else { panic!("{v:?}") };
-        assert_eq!(v.expected.mul(&Mixed::from_usize(2)), Mixed::Exact(found.clone()));
+        let found = v.found.exact().expect("an exact number");
+        assert_eq!(v.expected.mul(&Mixed::from_usize(2)), Mixed::exactly(found.clone()));
     }
     confirm(&p, &every, &report);
     let right = check(&p, Field::Derived(&how("torch")), &[], &Options { curves: 24, ..Options::default() }).unwrap();

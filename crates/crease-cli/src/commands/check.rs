@@ -1,6 +1,6 @@
 //! `crease check`: is a certificate valid, what does it prove, and is it about this program.
 
-use crate::local::Local;
+use crate::local::{Local, PrecisionArgs};
 use crate::output;
 use crate::rows::Rows;
 use crate::source::{SourceArgs, read_input};
@@ -53,6 +53,9 @@ pub struct Check {
     #[arg(long, value_name = "K")]
     output: Option<usize>,
 
+    #[command(flatten)]
+    precision: PrecisionArgs,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -69,8 +72,14 @@ impl Check {
     pub fn run(&self) -> Result<String> {
         let bytes = self.read()?;
         let checked = crease_check::check(&bytes).map_err(|e| anyhow!("certificate {e}"))?;
-        let at = self.source().map(|source| Local::load(&source)).transpose()?;
+        let at = self.source().map(|source| Local::load(&source, &self.precision)).transpose()?;
         if let Some(at) = &at {
+            if !at.model.is_exact() {
+                bail!(
+                    "the certificate is valid, but of an exact model; that of `{}` has coefficients without exact values at this point",
+                    at.source.program.name()
+                );
+            }
             let (_, element) = at.scalar_output("a certificate", self.output)?;
             compare(&checked, &at.model.normal_form(), element, at.source.program.name())?;
         }
@@ -188,7 +197,7 @@ impl Report<'_> {
     fn vector(&self, rows: &mut Rows, label: &str, vector: &Vector) {
         match self.at {
             Some(at) => {
-                let parts = crate::local::by_input(&at.model, &self.dense(vector), true);
+                let parts = at.by_input(&self.dense(vector), None);
                 let shown =
                     at.names().into_iter().zip(&parts).map(|(n, a)| format!("{n}={}", output::answer(a, false)));
                 rows.add(label, &shown.collect::<Vec<_>>().join("  "));
@@ -270,7 +279,7 @@ impl Report<'_> {
     fn json_exact(&self, vector: &Vector) -> Value {
         match self.at {
             Some(at) => {
-                let parts = crate::local::by_input(&at.model, &self.dense(vector), true);
+                let parts = at.by_input(&self.dense(vector), None);
                 let shown = parts.iter().map(|a| output::fractions(a).unwrap_or(Value::Null));
                 output::object(at.names().into_iter().zip(shown))
             }

@@ -1,7 +1,7 @@
 //! `crease clarke`: one Clarke subgradient, and the direction that shows it; with `--all`, all neighbouring gradients.
 
 use crate::listing::Listing;
-use crate::local::Local;
+use crate::local::{Local, PrecisionArgs};
 use crate::output;
 use crate::rows::{Rows, width};
 use crate::source::SourceArgs;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::Args;
 use crease_core::Rational;
 use crease_core::cost::{Prices, cost};
-use crease_oracles::{ClarkeElement, clarke_element};
+use crease_oracles::{ClarkeElement, accurate_vector, clarke_element};
 use serde_json::Value;
 
 /// One Clarke subgradient at a point, or all limits of gradients
@@ -43,6 +43,9 @@ pub struct Clarke {
     all: bool,
 
     #[command(flatten)]
+    precision: PrecisionArgs,
+
+    #[command(flatten)]
     listing: Listing,
 
     /// Print one JSON object
@@ -52,12 +55,16 @@ pub struct Clarke {
 
 impl Clarke {
     pub fn run(&self) -> Result<String> {
-        let at = Local::load(&self.source)?;
+        let mut at = Local::load(&self.source, &self.precision)?;
         let (k, element) = at.scalar_output("a Clarke subgradient", self.output)?;
+        let found = at.ask(|model| {
+            let found = clarke_element(model, element, self.seed)?;
+            let close = accurate_vector(model.precision().bits, &found.gradient, found.radius.as_deref());
+            Ok((found, !close))
+        })?;
         if self.all {
             return self.listing.run(&at, k, element, self.json);
         }
-        let found = clarke_element(&at.model, element, self.seed)?;
         let report = Report { at: &at, k, found: &found, price: cost(&at.source.program).at(&Prices::unit()) };
         Ok(if self.json { output::json(&report.json()) } else { report.text() })
     }
@@ -88,7 +95,7 @@ impl Report<'_> {
         let mut rows = Rows::default();
         let value = output::answer(&at.values()[self.k], false);
         let (gradient, direction) =
-            (at.by_input(&found.gradient), crate::local::by_input(&at.model, &found.direction, true));
+            (at.by_input(&found.gradient, found.radius.as_deref()), at.by_input(&found.direction, None));
         let wide = match (&gradient[..], &direction[..]) {
             ([g], [d]) => width([&*value, &output::answer(g, false), &output::answer(d, false)]),
             _ => 0,
@@ -135,10 +142,11 @@ impl Report<'_> {
             ("proved", found.proved.into()),
         ];
         members.extend(at.json_exactness());
-        if let Some(gradient) = at.json_exact(&found.gradient) {
+        members.extend(at.json_radius(found.radius.as_deref()));
+        if let Some(gradient) = at.json_exact(&found.gradient, found.radius.as_deref()) {
             let mut exact: Vec<(&str, Value)> = output::fractions(value).map(|v| ("value", v)).into_iter().collect();
             exact.push(("gradient", gradient));
-            exact.extend(at.json_exact(&found.direction).map(|d| ("direction", d)));
+            exact.extend(at.json_exact(&found.direction, None).map(|d| ("direction", d)));
             members.push(("exact", output::object(exact)));
         }
         let o = &found.operations;

@@ -1,15 +1,15 @@
 //! `crease conservative`: the autodiff conservative gradient, a singleton or not, and which choices show that.
 
 use crate::contains::Contains;
-use crate::local::{self, Local};
+use crate::local::{self, Local, PrecisionArgs};
 use crate::output;
 use crate::rows::Rows;
 use crate::source::SourceArgs;
 use anyhow::Result;
 use clap::Args;
 use crease_core::Rational;
-use crease_core::local::{Exactness, LocalModel};
-use crease_oracles::{Conservative as Known, conservative, membership};
+use crease_core::local::LocalModel;
+use crease_oracles::{Conservative as Known, OracleError, accurate_vector, conservative, membership};
 use serde_json::Value;
 
 /// How many random directions are looked at for a vector that is asked about.
@@ -37,6 +37,9 @@ pub struct Conservative {
     #[arg(long, value_name = "K")]
     output: Option<usize>,
 
+    #[command(flatten)]
+    precision: PrecisionArgs,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -44,9 +47,26 @@ pub struct Conservative {
 
 impl Conservative {
     pub fn run(&self) -> Result<String> {
-        let at = Local::load(&self.source)?;
+        let mut at = match Local::load_decided(&self.source, &self.precision)? {
+            Ok(at) => at,
+            Err((why, bits)) => return Ok(undecided(&why, bits, self.json)),
+        };
         let (k, element) = at.scalar_output("a conservative gradient", self.output)?;
-        let known = conservative(&at.model, element)?;
+        let known = at.ask(|model| {
+            let bits = model.precision().bits;
+            match conservative(model, element) {
+                Ok(known) => {
+                    let close = known.elements.iter().all(|e| accurate_vector(bits, &e.gradient, e.radius.as_deref()));
+                    Ok((Ok(known), !close))
+                }
+                Err(e @ OracleError::Undecided { .. }) => Ok((Err((e.to_string(), bits)), true)),
+                Err(e) => Err(e),
+            }
+        })?;
+        let known = match known {
+            Ok(known) => known,
+            Err((why, bits)) => return Ok(undecided(&why, bits, self.json)),
+        };
         let ask =
             |text: &String| Contains::ask(text, &at, |vector| membership(&at.model, element, &known, vector, TRIES));
         let asked = self.contains.as_ref().map(ask).transpose()?;
@@ -55,18 +75,30 @@ impl Conservative {
     }
 }
 
+/// The answer where enclosures cannot tell.
+fn undecided(why: &str, bits: u32, json: bool) -> String {
+    if json {
+        return output::json(&output::object([
+            ("verdict", Value::from("unknown")),
+            ("elements", Value::Array(Vec::new())),
+            ("limit", why.into()),
+            ("bits", bits.into()),
+            ("certain", false.into()),
+        ]));
+    }
+    let mut rows = Rows::default();
+    rows.add("conservative", &format!("unknown: {why}"));
+    rows.text()
+}
+
 /// Two elements in a sentence, or what stands for them where they are vectors.
 pub fn sentence(model: &LocalModel, known: &Known) -> (String, [String; 2]) {
     let show = |e: &crease_oracles::ConservativeElement| {
-        let parts = local::by_input(model, &e.gradient, model.is_exact());
+        let parts = local::by_input(model, &e.gradient, e.radius.as_deref());
         match &parts[..] {
             [one] if one.near.shape().is_scalar() => Some(output::answer(one, false)),
             _ => None,
         }
-    };
-    let sure = match model.exactness() {
-        Exactness::Exact => true,
-        Exactness::Approximate { undecided } => undecided.is_empty() && model.kinks().is_empty(),
     };
     match &known.elements[..] {
         [a, b] => {
@@ -76,8 +108,7 @@ pub fn sentence(model: &LocalModel, known: &Known) -> (String, [String; 2]) {
             };
             (format!("not a singleton: {} and {} both belong to it", names[0], names[1]), names)
         }
-        _ if model.kinks().is_empty() && sure => ("a singleton: no kink matters here".into(), Default::default()),
-        _ if !sure => ("a singleton, as far as floats can tell".into(), Default::default()),
+        _ if model.kinks().is_empty() => ("a singleton: no kink matters here".into(), Default::default()),
         _ if known.proved => ("a singleton: every choice at the kinks gives the same".into(), Default::default()),
         _ => {
             let chance = "a singleton, but for a chance of about 2^-61 for each kink";
@@ -136,8 +167,9 @@ impl Report<'_> {
     /// The elements and the bounds, input by input.
     fn elements(&self, rows: &mut Rows) {
         let Report { at, known, .. } = self;
-        let parts: Vec<Vec<_>> = known.elements.iter().map(|e| at.by_input(&e.gradient)).collect();
-        let [low, high] = self.bounds().map(|v| at.by_input(&v));
+        let parts: Vec<Vec<_>> = known.elements.iter().map(|e| at.by_input(&e.gradient, e.radius.as_deref())).collect();
+        let off = (!at.model.is_exact()).then(|| vec![Rational::ZERO; at.model.dimension()]);
+        let [low, high] = self.bounds().map(|v| at.by_input(&v, off.as_deref()));
         let show = |a| output::answer(a, false);
         let between = |i: usize| match (show(&low[i]), show(&high[i])) {
             (low, high) if low == high => format!("{low} in all"),
@@ -199,8 +231,15 @@ impl Report<'_> {
             ("kinks", at.model.kinks().len().into()),
         ];
         members.extend(at.json_exactness());
-        let elements: Option<Value> = known.elements.iter().map(|e| at.json_exact(&e.gradient)).collect();
-        if let (Some(elements), Some(low), Some(high)) = (elements, at.json_exact(&low), at.json_exact(&high)) {
+        if !at.model.is_exact() {
+            let radius = |e: &crease_oracles::ConservativeElement| at.json_radius(e.radius.as_deref());
+            members.push(("radius", known.elements.iter().filter_map(radius).map(|(_, r)| r).collect()));
+        }
+        let elements: Option<Value> =
+            known.elements.iter().map(|e| at.json_exact(&e.gradient, e.radius.as_deref())).collect();
+        if let (Some(elements), Some(low), Some(high)) =
+            (elements, at.json_exact(&low, None), at.json_exact(&high, None))
+        {
             members.push(("exact", output::object([("elements", elements), ("bounds", pairs(low, high))])));
         }
         let places = at.places();

@@ -1,13 +1,13 @@
 //! `crease differentiable`: yes with the gradient, no with two subgradients, or unknown with the reason.
 
 use crate::budget::Budget;
-use crate::local::{self, Local};
+use crate::local::{Local, PrecisionArgs};
 use crate::output;
 use crate::rows::{Rows, width};
 use crate::source::SourceArgs;
 use anyhow::{Context, Result};
 use clap::Args;
-use crease_oracles::{Argument, ClarkeElement, Decision, Verdict, differentiable};
+use crease_oracles::{Argument, ClarkeElement, Decision, Limit, Verdict, accurate_vector, differentiable};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
@@ -38,6 +38,9 @@ pub struct Differentiable {
     #[command(flatten)]
     budget: Budget,
 
+    #[command(flatten)]
+    precision: PrecisionArgs,
+
     /// Write the certificate of a yes or no to this file
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
@@ -49,17 +52,43 @@ pub struct Differentiable {
 
 impl Differentiable {
     pub fn run(&self) -> Result<String> {
-        let at = Local::load(&self.source)?;
+        let mut at = match Local::load_decided(&self.source, &self.precision)? {
+            Ok(at) => at,
+            Err((why, bits)) => return Ok(undecided(&why, bits, self.json)),
+        };
         let (k, element) = at.scalar_output("differentiability", self.output)?;
         let certificate = Certificate::prepare(self.certificate.as_deref())?;
         let decision = self.budget.watched(|effort| {
             let effort = crease_oracles::Effort { seed: self.seed, proof: self.certificate.is_some(), ..*effort };
-            differentiable(&at.model, element, &effort)
+            at.ask(|model| {
+                let decision = differentiable(model, element, &effort)?;
+                let close =
+                    |e: &&ClarkeElement| accurate_vector(model.precision().bits, &e.gradient, e.radius.as_deref());
+                let open = matches!(&decision.verdict, Verdict::Unknown { limit: Limit::Bits(_), .. });
+                let open = open || !elements(&decision.verdict).iter().all(close);
+                Ok((decision, open))
+            })
         })?;
         let written = certificate.map(|c| c.write(decision.certificate())).transpose()?;
         let report = Report { at: &at, k, decision: &decision, written: written.unwrap_or(false) };
         Ok(if self.json { output::json(&report.json()) } else { report.text(self.certificate.as_deref()) })
     }
+}
+
+/// The answer where it is not even known which branches are taken.
+fn undecided(why: &str, bits: u32, json: bool) -> String {
+    if json {
+        return output::json(&output::object([
+            ("verdict", Value::from("unknown")),
+            ("gradients", Value::Array(Vec::new())),
+            ("limit", why.into()),
+            ("bits", bits.into()),
+            ("certain", false.into()),
+        ]));
+    }
+    let mut rows = Rows::default();
+    rows.add("differentiable", &format!("unknown: {why}"));
+    rows.text()
 }
 
 /// A file for a certificate, made before a search, so that one does not learn afterwards that it cannot be written.
@@ -125,7 +154,7 @@ impl Report<'_> {
                 by => format!("yes: {by}"),
             },
             Verdict::No(_) if self.decision.by == Argument::Enclosure => {
-                "no: derivatives along opposite directions do not cancel".into()
+                "no: certain enclosures of two Clarke subgradients do not meet".into()
             }
             Verdict::No(_) => "no: two Clarke subgradients differ".into(),
             Verdict::Unknown { limit, .. } => format!("unknown: {limit}"),
@@ -140,7 +169,8 @@ impl Report<'_> {
         rows.add("value", &value);
         let several = matches!(decision.verdict, Verdict::No(_));
         for e in elements(&decision.verdict) {
-            let (gradient, direction) = (at.by_input(&e.gradient), local::by_input(&at.model, &e.direction, true));
+            let gradient = at.by_input(&e.gradient, e.radius.as_deref());
+            let direction = at.by_input(&e.direction, None);
             let wide = match (&gradient[..], &direction[..]) {
                 ([g], [d]) => width([&*output::answer(g, false), &output::answer(d, false)]),
                 _ => 0,
@@ -172,7 +202,7 @@ impl Report<'_> {
                 rows.add("certificate", &format!("{}, to be checked with crease check", file.display()));
             }
             (Some(_), false) if at.model.is_exact() => rows.add("certificate", "none"),
-            (Some(_), false) => rows.add("certificate", "none, since it would have to be about rounded numbers"),
+            (Some(_), false) => rows.add("certificate", "none, since not all numbers of the model are exact"),
             (None, _) => {}
         }
         rows.text()
@@ -182,11 +212,12 @@ impl Report<'_> {
         let Report { at, decision, .. } = self;
         let found = elements(&decision.verdict);
         let side = |e: &&ClarkeElement| {
-            output::object([("gradient", at.json(&e.gradient)), ("direction", at.json(&e.direction))])
+            let members = [("gradient", at.json(&e.gradient)), ("direction", at.json(&e.direction))];
+            output::object(members.into_iter().chain(at.json_radius(e.radius.as_deref())))
         };
         let exact = |e: &&ClarkeElement| -> Option<Value> {
-            let parts = [("gradient", at.json_exact(&e.gradient)?), ("direction", at.json_exact(&e.direction)?)];
-            Some(output::object(parts))
+            let gradient = at.json_exact(&e.gradient, e.radius.as_deref())?;
+            Some(output::object([("gradient", gradient), ("direction", at.json_exact(&e.direction, None)?)]))
         };
         let mut members: Vec<(&str, Value)> = vec![
             ("verdict", word(&decision.verdict).into()),

@@ -3,17 +3,18 @@
 use crate::along;
 use crate::arithmetic::{Answer, FloatBecause, NumberArgs, Task, nearest};
 use crate::engine;
-use crate::local::{self, Local};
+use crate::local::{self, Local, PrecisionArgs};
 use crate::output;
 use crate::places::Places;
 use crate::rows::Rows;
 use crate::source::{Source, SourceArgs};
 use crate::ties;
 use crate::vectors::Vectors;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
+use crease_core::number::Mixed;
 use crease_core::{Rational, Shape, Tensor};
-use crease_oracles::directional_batch;
+use crease_oracles::{OracleError, accurate};
 use serde_json::Value;
 
 /// Directional derivatives at a point, at kinks too
@@ -42,6 +43,9 @@ pub struct Directional {
     #[arg(long, value_name = "FILE")]
     directions: Option<String>,
 
+    #[command(flatten)]
+    precision: PrecisionArgs,
+
     /// Compute in f64, compiled
     #[arg(long, conflicts_with = "show")]
     float: bool,
@@ -62,12 +66,21 @@ impl Directional {
         {
             return Ok(text);
         }
-        let at = Local::load(&self.source)?;
+        let mut at = Local::load(&self.source, &self.precision)?;
         if self.show {
+            if !at.model.is_exact() {
+                bail!("the local model has coefficients without exact values here, so no program says what it is");
+            }
             return Ok(at.model.program()?.to_string());
         }
         let directions = self.read(&at.source)?;
-        let derivatives = directional_batch(&at.model, &directions)?;
+        let derivatives = at.ask(|model| {
+            let wrong = |d: &[Rational]| OracleError::Dimension { expected: model.dimension(), got: d.len() };
+            let along = |d: &Vec<Rational>| model.along(d).ok_or_else(|| wrong(d));
+            let all = directions.iter().map(along).collect::<Result<Vec<_>, _>>()?;
+            let close = accurate(model.precision().bits, all.iter().flatten());
+            Ok((all, !close))
+        })?;
         Ok(if self.json { output::json(&json(&at, &derivatives)) } else { text(&at, &directions, &derivatives) })
     }
 
@@ -92,7 +105,7 @@ impl Directional {
             let part = |shape: &&Shape| {
                 let (these, others) = rest.split_at(shape.len());
                 rest = others;
-                Some(Answer { near: Tensor::new((*shape).clone(), these.to_vec())?, exact: None })
+                Some(Answer::float(Tensor::new((*shape).clone(), these.to_vec())?))
             };
             shapes.iter().filter_map(part).collect()
         };
@@ -109,7 +122,7 @@ impl Directional {
         } else {
             let mut rows = Rows::default();
             rows.add("value", &shown(&done.outputs));
-            let line = |(d, parts): (&Vec<Rational>, Vec<Answer>)| vec![along::shown(d, &source, true), shown(&parts)];
+            let line = |(d, parts): (&Vec<Rational>, Vec<Answer>)| vec![along::shown(d, None, &source), shown(&parts)];
             let lines: Vec<Vec<String>> = directions.iter().zip(parts).map(line).collect();
             output::columns(&lines, &[]).lines().for_each(|line| rows.add("along", line));
             let places = Places::new(&source.text);
@@ -128,23 +141,23 @@ fn shown(parts: &[Answer]) -> String {
 }
 
 /// The elements of all outputs, output by output.
-fn by_output(at: &Local, elements: &[Rational]) -> Vec<Answer> {
+fn by_output(at: &Local, elements: &[Mixed]) -> Vec<Answer> {
     let mut rest = elements;
     let part = |shape: &Shape| {
         let (these, others) = rest.split_at(shape.len());
         rest = others;
-        local::answer(shape.clone(), these, at.model.is_exact())
+        local::known(shape.clone(), these)
     };
     at.model.output_shapes().iter().map(part).collect()
 }
 
-fn text(at: &Local, directions: &[Vec<Rational>], derivatives: &[Vec<Rational>]) -> String {
+fn text(at: &Local, directions: &[Vec<Rational>], derivatives: &[Vec<Mixed>]) -> String {
     let mut rows = Rows::default();
     rows.add("value", &shown(&at.values()));
     let lines: Vec<Vec<String>> = directions
         .iter()
         .zip(derivatives)
-        .map(|(d, derivative)| vec![along::shown(d, &at.source, true), shown(&by_output(at, derivative))])
+        .map(|(d, derivative)| vec![along::shown(d, None, &at.source), shown(&by_output(at, derivative))])
         .collect();
     for line in output::columns(&lines, &[]).lines() {
         rows.add("along", line);
@@ -155,12 +168,19 @@ fn text(at: &Local, directions: &[Vec<Rational>], derivatives: &[Vec<Rational>])
     rows.text()
 }
 
-fn json(at: &Local, derivatives: &[Vec<Rational>]) -> Value {
-    let near = |d: &Vec<Rational>| output::one_or_list(by_output(at, d).iter().map(output::near).collect());
+fn json(at: &Local, derivatives: &[Vec<Mixed>]) -> Value {
+    let near = |d: &Vec<Mixed>| output::one_or_list(by_output(at, d).iter().map(output::near).collect());
     let mut members = vec![("derivatives", derivatives.iter().map(near).collect())];
     members.push(("kinks", at.model.kinks().len().into()));
     members.extend(at.json_exactness());
-    let exact = |d: &Vec<Rational>| {
+    let off = |d: &Vec<Mixed>| {
+        let parts: Option<Vec<Value>> = by_output(at, d).iter().map(output::radius).collect();
+        parts.map(output::one_or_list)
+    };
+    if let Some(off) = derivatives.iter().map(off).collect::<Option<Value>>().filter(|_| !at.model.is_exact()) {
+        members.push(("radius", off));
+    }
+    let exact = |d: &Vec<Mixed>| {
         let parts: Option<Vec<Value>> = by_output(at, d).iter().map(output::fractions).collect();
         parts.map(output::one_or_list)
     };

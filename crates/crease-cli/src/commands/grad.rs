@@ -2,8 +2,9 @@
 
 use crate::arithmetic::{Answer, Computed, NumberArgs, Task};
 use crate::how::{Direction, HowArgs, trusted_joints};
+use crate::local::PrecisionArgs;
 use crate::many::{self, PointsArgs};
-use crate::meaning::Meaning;
+use crate::meaning::{Chosen, Meaning};
 use crate::output;
 use crate::places::Places;
 use crate::rows::{Rows, width};
@@ -61,6 +62,9 @@ pub struct Grad {
     #[arg(long, conflicts_with_all = ["jacobian", "points"])]
     report: bool,
 
+    #[command(flatten)]
+    precision: PrecisionArgs,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -98,7 +102,11 @@ impl Grad {
         let smooth = done.met.is_empty() && done.certain;
         let meaning = match self.jacobian || (smooth && !self.report) {
             true => Meaning::NotAsked,
-            false => Meaning::of(p, &inputs, self.report.then_some(&how.selection), &Places::new(&source.text)),
+            false => {
+                let joints = !trusted_joints(p, &how).is_empty();
+                let chosen = Chosen { selection: &how.selection, joints, report: self.report };
+                Meaning::of(p, &inputs, &chosen, self.precision.read(), &Places::new(&source.text))
+            }
         };
         let mut report = Report {
             p,
@@ -114,7 +122,7 @@ impl Grad {
             right: None,
         };
         report.only = report.meaning.only_element(&done, report.derivatives(0));
-        report.right = report.meaning.is_gradient(report.derivatives(0));
+        report.right = report.meaning.is_gradient(&done, report.derivatives(0));
         Ok(if self.json { output::json(&report.json()) } else { report.text() })
     }
 
@@ -203,6 +211,9 @@ impl Report<'_> {
             }
             (false, true) => "the gradient, as it happens",
             (false, false) if self.meaning.jumps() => "no derivative: the program jumps here",
+            (false, false) if self.meaning.is_refused() => {
+                "what differentiation returns; what that is could not be told"
+            }
             (false, false) if self.only == Some(false) => "no element of the conservative gradient",
             (false, false) => "an element of the conservative gradient",
             (true, true) => "the Jacobian",
@@ -312,7 +323,12 @@ impl Report<'_> {
         if let Some((value, derivative)) = all(&|a| Some(output::near(a))) {
             members.extend([("value", value), (field, derivative)]);
         }
-        let kind = if self.is_derivative() { field } else { "conservative" };
+        let kind = match () {
+            () if self.is_derivative() => field,
+            () if self.meaning.jumps() || self.only == Some(false) => "none",
+            () if self.meaning.is_refused() => "undecided",
+            () => "conservative",
+        };
         members.extend([("kind", kind.into()), ("kinks", self.kinks().into()), ("certain", self.done.certain.into())]);
         members.push(("arithmetic", self.done.arithmetic().into()));
         if let Some((value, derivative)) = all(&output::fractions) {

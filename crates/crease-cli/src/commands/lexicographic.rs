@@ -1,7 +1,7 @@
 //! `crease lexicographic`: Nesterov's derivative along a basis. Section 5.2.
 
 use crate::along;
-use crate::local::Local;
+use crate::local::{Local, PrecisionArgs};
 use crate::output;
 use crate::rows::{Rows, width};
 use crate::source::SourceArgs;
@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use crease_core::Rational;
 use crease_core::cost::{Prices, cost};
-use crease_oracles::{Lexicographic as Found, identity, lexicographic, lexicographic_forward};
+use crease_oracles::{Lexicographic as Found, accurate_vector, identity, lexicographic, lexicographic_forward};
 use serde_json::Value;
 
 /// The most numbers in a basis, and in what vector forward mode carries.
@@ -50,6 +50,9 @@ pub struct Lexicographic {
     #[arg(long, value_name = "K")]
     output: Option<usize>,
 
+    #[command(flatten)]
+    precision: PrecisionArgs,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -57,7 +60,7 @@ pub struct Lexicographic {
 
 impl Lexicographic {
     pub fn run(&self) -> Result<String> {
-        let at = Local::load(&self.source)?;
+        let mut at = Local::load(&self.source, &self.precision)?;
         let (k, element) = at.scalar_output("a lexicographic derivative", self.output)?;
         let p = at.model.dimension();
         let basis = match &self.basis {
@@ -70,7 +73,11 @@ impl Lexicographic {
             }
             None => identity(p),
         };
-        let found = lexicographic(&at.model, element, &basis)?;
+        let found = at.ask(|model| {
+            let found = lexicographic(model, element, &basis)?;
+            let close = accurate_vector(model.precision().bits, &found.gradient, found.radius.as_deref());
+            Ok((found, !close))
+        })?;
         let forward = match self.forward {
             true if p.saturating_mul(at.model.len()) > NUMBERS => {
                 bail!(
@@ -111,7 +118,7 @@ impl Report<'_> {
         let Report { at, found, .. } = self;
         let mut rows = Rows::default();
         let value = output::answer(&at.values()[self.k], false);
-        let gradient = at.by_input(&found.gradient);
+        let gradient = at.by_input(&found.gradient, found.radius.as_deref());
         let wide = match &gradient[..] {
             [g] => width([&*value, &output::answer(g, false)]),
             _ => 0,
@@ -127,7 +134,7 @@ impl Report<'_> {
             Some(j) => format!(
                 "settled by the {} direction, {}",
                 crate::local::ordinal(j + 1),
-                along::shown(&self.basis[*j], &at.source, true)
+                along::shown(&self.basis[*j], None, &at.source)
             ),
             None => "its sides are the same".into(),
         };
@@ -185,7 +192,8 @@ impl Report<'_> {
             ("directions", found.directions.into()),
         ];
         members.extend(at.json_exactness());
-        if let Some(gradient) = at.json_exact(&found.gradient) {
+        members.extend(at.json_radius(found.radius.as_deref()));
+        if let Some(gradient) = at.json_exact(&found.gradient, found.radius.as_deref()) {
             let mut exact: Vec<(&str, Value)> = output::fractions(value).map(|v| ("value", v)).into_iter().collect();
             exact.push(("gradient", gradient));
             members.push(("exact", output::object(exact)));

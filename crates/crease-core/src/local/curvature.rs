@@ -1,81 +1,69 @@
-//! Whether values are piecewise affine in the inputs, near any point: what decides if the model tells all limits of gradients.
+//! How values vary near the point: not at all, piecewise affinely, or otherwise.
 //!
-//! The model is of first order. If the arguments of all active kinks are piecewise affine, the branches that are taken near the point are
-//! those that the model takes along directions. Otherwise there may be more: `abs(y - x^2) - abs(y)` has the directional derivative
-//! 0 at 0, but between the axis and the parabola its gradient is near (0, -2).
+//! This decides two things. Where a value is constant around the point, its tangent is zero for good; where it is not, a tangent that
+//! vanishes proves nothing to an operation that is singular there, as the square root is at 0. And the model is of first order: if the
+//! arguments of all active kinks are piecewise affine, the branches that are taken near the point are those that the model takes along
+//! directions. Otherwise there may be more: `abs(y - x^2) - abs(y)` has the directional derivative 0 at 0, but between the axis and
+//! the parabola its gradient is near (0, -2).
 
-use crate::op::{Kink, Op};
-use crate::program::{Atom, Equation, Program};
+use crate::op::Op;
 
-/// How deep selections are looked into.
-const DEPTH: usize = 64;
-
-/// How a value depends on the inputs.
+/// How a value depends on the inputs near the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
+    /// It is the same in a neighbourhood.
     Constant,
-    /// Piecewise affine.
+    /// It is piecewise affine in a neighbourhood.
     Affine,
+    /// Nothing is known but that it is continuous.
     Curved,
 }
 
-/// The class of each value of a scalar program so far, by number.
-pub(super) fn of_atom(classes: &[Class], a: Atom) -> Class {
-    a.value().map_or(Class::Constant, |v| classes[v.index()])
+impl Class {
+    /// Of a smooth function that is not affine.
+    pub fn bent(self) -> Class {
+        if self == Class::Constant { Class::Constant } else { Class::Curved }
+    }
+
+    /// Of a product.
+    pub fn times(self, other: Class) -> Class {
+        if self == Class::Affine && other == Class::Affine { Class::Curved } else { self.max(other) }
+    }
+
+    /// Of a sum, and of what takes one of several values.
+    pub fn largest(classes: impl IntoIterator<Item = Class>) -> Class {
+        classes.into_iter().max().unwrap_or(Class::Constant)
+    }
 }
 
-/// The class of the results of an equation, and whether a kink in it may have an argument that is curved.
-pub(super) fn of_equation(q: &Program, e: &Equation<'_>, args: &[Class], depth: usize) -> (Class, bool) {
-    use Class::{Affine, Constant, Curved};
-    let largest = args.iter().copied().max().unwrap_or(Constant);
-    let smooth = |c: Class| if c == Constant { Constant } else { Curved };
-    let product = |a: Class, b: Class| if a == Affine && b == Affine { Curved } else { a.max(b) };
-    let class = match e.op {
-        Op::Mul => product(args[0], args[1]),
+/// The class of the result of a smooth operation; `zero` says which arguments are exactly 0. Nothing for operations that are not smooth,
+/// or that scalar programs do not have.
+pub(super) fn of_smooth(op: &Op, args: &[Class], zero: impl Fn(usize) -> bool) -> Option<Class> {
+    use Class::Constant;
+    let vanishes = |i: usize| args[i] == Constant && zero(i);
+    Some(match op {
+        Op::Add | Op::Sub | Op::Neg | Op::Permute { .. } => Class::largest(args.iter().copied()),
+        Op::Mul if vanishes(0) || vanishes(1) => Constant,
+        Op::Mul => args[0].times(args[1]),
+        Op::Div if vanishes(0) => Constant,
         Op::Div if args[1] == Constant => args[0],
-        Op::Div => Curved,
+        Op::Div => Class::Curved,
         Op::Power(0) => Constant,
         Op::Power(1) => args[0],
         Op::Inv | Op::Exp | Op::Log | Op::Sqrt | Op::Sin | Op::Cos | Op::Tanh | Op::Sigmoid | Op::Power(_) => {
-            smooth(args[0])
+            args[0].bent()
         }
-        Op::LogSumExp(_) | Op::LogSumExpJoint(_) | Op::Joint(..) | Op::MatMul { .. } => smooth(largest),
-        Op::Kink(Kink::Elu(_)) => smooth(args[0]),
-        Op::Kink(Kink::TimesRelu) => product(args[0], args[1]),
-        Op::Kink(Kink::MaxLinear { rows, .. }) => {
-            let columns = args.len() / (rows + 1);
-            let (a, x) = args.split_at(rows * columns);
-            let of = |part: &[Class]| part.iter().copied().max().unwrap_or(Constant);
-            let forms = product(of(a), of(x));
-            return (forms, forms == Curved);
-        }
-        Op::Call(_) => Curved,
-        Op::Select(_) if depth >= DEPTH => Curved,
-        Op::Select(ids) => {
-            let inner: Vec<Class> = args[ids.len() - 1..].to_vec();
-            let mut curved = largest == Curved;
-            let mut class = largest;
-            for id in ids.iter() {
-                let (results, bent) = of_program(&q.callee(*id).program, inner.clone(), depth + 1);
-                curved |= bent || results == Curved;
-                class = class.max(results);
-            }
-            return (class, curved);
-        }
-        _ => largest,
-    };
-    // the argument of a kink, not its result, has to be affine
-    (class, largest == Curved)
-}
-
-/// The largest class of the outputs of a scalar program, and whether a kink in it may have a curved argument.
-fn of_program(q: &Program, mut classes: Vec<Class>, depth: usize) -> (Class, bool) {
-    let mut bent = false;
-    for e in q.equations() {
-        let args: Vec<Class> = e.args.iter().map(|&a| of_atom(&classes, a)).collect();
-        let (class, curved) = of_equation(q, &e, &args, depth);
-        bent |= curved;
-        classes.extend(e.results().map(|_| class));
-    }
-    (q.outputs().iter().map(|&o| of_atom(&classes, o)).max().unwrap_or(Class::Constant), bent)
+        Op::LogSumExp(_) => Class::largest(args.iter().copied()).bent(),
+        Op::Kink(_)
+        | Op::Joint(..)
+        | Op::LogSumExpJoint(_)
+        | Op::Compare(_)
+        | Op::Logic(_)
+        | Op::Constant(_)
+        | Op::View { .. }
+        | Op::Assemble { .. }
+        | Op::MatMul { .. }
+        | Op::Call(_)
+        | Op::Select(_) => return None,
+    })
 }

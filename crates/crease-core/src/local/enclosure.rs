@@ -1,49 +1,63 @@
-//! Certain enclosures of directional derivatives where a model is rounded.
+//! Certain enclosures of what an enclosed model computes.
 
-use super::{Exactness, LocalModel, Node, Term};
-use crate::number::{Interval, Number, Rational};
+use super::{LocalModel, Node, Term};
+use crate::number::{Mixed, Number, Rational};
+
+impl Term {
+    /// What is known of the coefficient, to be enclosed with so many bits.
+    ///
+    /// ```
+    /// use crease_core::{exp, local::{localize, Node}, trace, Rational, Tensor};
+    /// let p = trace(1, |x| exp(x[0])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ONE)]).unwrap();
+    /// let Node::Linear([term]) = model.node(model.outputs()[0]) else { panic!() };
+    /// let (low, high) = term.known(128).enclosure().outer();
+    /// assert!(low <= 1.0_f64.exp() && 1.0_f64.exp() <= high && term.known(128).exact().is_none());
+    /// ```
+    pub fn known(&self, bits: u32) -> Mixed {
+        let middle = Mixed::exactly(self.coefficient.clone()).at(bits);
+        if self.radius.is_zero() {
+            return middle;
+        }
+        let (low, high) = (&self.coefficient - &self.radius, &self.coefficient + &self.radius);
+        let end = |x: Rational| Mixed::exactly(x).at(bits);
+        // two different exact numbers have a hull
+        end(low).hull(&end(high)).unwrap_or(middle)
+    }
+}
 
 impl LocalModel {
-    /// Numbers between which the directional derivatives of the outputs certainly lie. Nothing is known if a tie was left open, or if
-    /// rounding lost a coefficient.
+    /// What is known of the directional derivatives of the outputs: exact numbers, or certain enclosures. Nothing if the direction has
+    /// not as many coordinates as the inputs.
     ///
     /// ```
     /// use crease_core::{abs, exp, local::localize, trace, Rational, Tensor};
     /// let p = trace(2, |x| abs(x[0]) * exp(x[1])).unwrap();
     /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ONE)]).unwrap();
-    /// let along = |d: i64| model.enclosure(&[Rational::from(d), Rational::ZERO]).unwrap()[0];
-    /// assert!(along(-1).lo() > 2.718 && along(1).hi() < 2.719);
+    /// let along = |d: i64| model.along(&[Rational::from(d), Rational::ZERO]).unwrap()[0].enclosure().outer();
+    /// assert!(along(-1).0 > 2.718 && along(1).1 < 2.719);
     /// ```
-    pub fn enclosure(&self, direction: &[Rational]) -> Option<Vec<Interval>> {
-        let open = matches!(self.exactness(), Exactness::Approximate { undecided } if !undecided.is_empty());
-        if open || self.lost || direction.len() != self.dimension() {
+    pub fn along(&self, direction: &[Rational]) -> Option<Vec<Mixed>> {
+        if direction.len() != self.dimension() {
             return None;
         }
-        let mut values: Vec<Interval> = Vec::with_capacity(self.len());
+        let bits = self.precision.bits;
+        let mut values: Vec<Mixed> = Vec::with_capacity(self.len());
         for node in self.nodes() {
             values.push(match node {
-                Node::Direction(i) => Interval::from_rational(&direction[i]).ok()?,
+                Node::Direction(i) => Mixed::exactly(direction[i].clone()).at(bits),
                 Node::Linear(terms) => {
-                    let mut sum = Interval::zero();
-                    for t in terms {
-                        sum = sum.add(&coefficient(t)?.mul(&values[t.node.index()]));
-                    }
-                    sum
+                    let product = |t: &Term| t.known(bits).mul(&values[t.node.index()]);
+                    terms.iter().map(product).fold(Mixed::zero(), |sum, x| sum.add(&x))
                 }
                 Node::Max(members) => {
-                    let of = |end: fn(&Interval) -> f64| {
-                        members.iter().map(|m| end(&values[m.index()])).fold(f64::NEG_INFINITY, f64::max)
-                    };
-                    Interval::new(of(Interval::lo), of(Interval::hi))?
+                    let of = |i: usize| &values[members[i].index()];
+                    // enclosures have a maximum even where they overlap
+                    (1..members.len()).try_fold(of(0).clone(), |best, i| Number::max(&best, of(i))).ok()?
                 }
+                Node::Taken(members) => values[members[0].index()].clone(),
             });
         }
-        Some(self.outputs().iter().map(|o| values[o.index()]).collect())
+        Some(self.outputs().iter().map(|o| values[o.index()].clone()).collect())
     }
-}
-
-/// The numbers that the coefficient of a term may be.
-fn coefficient(t: &Term) -> Option<Interval> {
-    let near = Interval::from_rational(&t.coefficient).ok()?;
-    Some(near.add(&Interval::new(-t.slack, t.slack)?))
 }

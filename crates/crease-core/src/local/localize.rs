@@ -1,4 +1,8 @@
 //! Building the local model: one pass over the scalar equations of a program, values and tangents together.
+//!
+//! Every number on the way is exact or enclosed, and every branch is decided: where enclosures cannot tell which one is taken, the pass
+//! ends with [`LocalError::Undecided`], and [`localize_within`] starts again with twice the bits. So a model that exists has no open
+//! branch, and the only doubt in it is that of its [enclosed coefficients](super::Term::radius).
 
 use super::curvature::{self, Class};
 use super::select::Truth;
@@ -6,7 +10,7 @@ use super::weigh::Tie;
 use super::{ActiveKink, Exactness, LocalModel, Margin, Node, NodeId, Stored, Term};
 use crate::builder::BuildError;
 use crate::inline::{InlineError, inline_traced};
-use crate::number::{Interval, Mixed, Number, NumberError, Rational};
+use crate::number::{Mixed, Number, NumberError, Rational};
 use crate::op::Op;
 use crate::program::{Atom, Equation, Program};
 use crate::run::{Arg, RunError, RunFault, Site, apply, check_inputs};
@@ -17,6 +21,37 @@ use std::collections::HashMap;
 
 /// Up to so many terms or members, repetitions are found by looking at all pairs.
 const FEW: usize = 16;
+
+/// The largest number of nodes of a model: what does not fit is refused.
+const MAX_NODES: usize = 1 << 27;
+
+/// How precisely numbers are enclosed that are not exact.
+///
+/// ```
+/// use crease_core::local::Precision;
+/// assert!(Precision::default().bits < Precision::default().limit);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Precision {
+    /// The number of bits to begin with.
+    pub bits: u32,
+    /// The largest number of bits to go on with where fewer cannot tell.
+    pub limit: u32,
+}
+
+impl Default for Precision {
+    fn default() -> Self {
+        Precision { bits: 128, limit: 4096 }
+    }
+}
+
+impl Precision {
+    /// Twice the bits, unless that is beyond the limit.
+    pub fn doubled(self) -> Option<Precision> {
+        let bits = self.bits.max(1).saturating_mul(2).min(self.limit);
+        (bits > self.bits).then_some(Precision { bits, ..self })
+    }
+}
 
 /// Why there is no local model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -40,6 +75,25 @@ pub enum LocalError {
         /// Why.
         why: String,
     },
+    /// A smooth operation at a point where it has no finite slope, under an argument that is not constant: the function need not be
+    /// Lipschitz there, and nothing follows from a tangent that vanishes.
+    #[error("`{}` is singular here: {why}", site.shown)]
+    Singular {
+        /// The equation.
+        site: Box<Site>,
+        /// Why.
+        why: String,
+    },
+    /// Enclosures of so many bits do not tell which branch is taken.
+    #[error("`{}` could not be decided: {what}, with {bits} bits", site.shown)]
+    Undecided {
+        /// The equation.
+        site: Box<Site>,
+        /// What could not be told.
+        what: String,
+        /// The bits of the enclosures.
+        bits: u32,
+    },
     /// The program is too large once its calls are expanded.
     #[error(transparent)]
     Inline(#[from] InlineError),
@@ -48,7 +102,7 @@ pub enum LocalError {
     Build(#[from] BuildError),
 }
 
-/// The local model of a program at a point.
+/// The local model of a program at a point, at the default [`Precision`].
 ///
 /// ```
 /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
@@ -60,46 +114,44 @@ pub enum LocalError {
 /// assert_eq!((away.kinks().len(), away.margins()[0].margin), (0, 3.0));
 /// ```
 pub fn localize(p: &Program, at: &[Tensor<Rational>]) -> Result<LocalModel, LocalError> {
+    localize_within(p, at, Precision::default())
+}
+
+/// The local model of a program at a point. Where enclosures cannot tell which branch is taken, it is made again with twice the bits,
+/// up to the limit.
+///
+/// ```
+/// use crease_core::{cos, local::{localize_within, LocalError, Precision}, relu, sin, trace, Rational, Tensor};
+/// let p = trace(1, |x| relu(sin(x[0]) * sin(x[0]) + cos(x[0]) * cos(x[0]) - 1.0)).unwrap();
+/// // it is zero, which no number of bits can show
+/// let refused = localize_within(&p, &[Tensor::scalar(Rational::ONE)], Precision { bits: 64, limit: 256 });
+/// assert!(matches!(refused, Err(LocalError::Undecided { bits: 256, .. })));
+/// ```
+pub fn localize_within(p: &Program, at: &[Tensor<Rational>], precision: Precision) -> Result<LocalModel, LocalError> {
     check_inputs(p, at, crate::run::Arithmetic::Checked)?;
-    let directions = p.dimension();
-    let mut m = Localizer {
-        root: p,
-        model: LocalModel {
-            inputs: p.inputs().to_vec(),
-            directions,
-            nodes: vec![Stored::Linear { start: 0, end: 0 }],
-            terms: Vec::new(),
-            members: Vec::new(),
-            outputs: Vec::new(),
-            output_shapes: p.outputs().iter().map(|&o| p.atom_shape(o)).collect(),
-            values: Vec::new(),
-            kinks: Vec::new(),
-            margins: Vec::new(),
-            exactness: Exactness::Exact,
-            lost: false,
-            curved: false,
-        },
-        zero: NodeId(directions as u32),
-        near: vec![false],
-        unfinished: Vec::new(),
-        undecided: Vec::new(),
-        overflow: false,
-        bent: false,
-        curved: Vec::new(),
-        origin: 0,
-        operation: "",
+    let expanded = match is_scalar(p) {
+        true => None,
+        false => {
+            let (inlined, calls) = inline_traced(p)?;
+            let (scalar, tensors) = scalarize_traced(&inlined)?;
+            let origins: Vec<u32> = tensors.iter().map(|&e| calls[e as usize]).collect();
+            Some((scalar, origins))
+        }
     };
-    let numbers = at.iter().flat_map(|t| t.data().iter());
-    let inputs: Vec<Pair> = numbers.enumerate().map(|(i, x)| (Mixed::Exact(x.clone()), NodeId(i as u32))).collect();
-    let outputs = if is_scalar(p) {
-        m.program(p, inputs, Origins::Same, 0)?
-    } else {
-        let (inlined, calls) = inline_traced(p)?;
-        let (scalar, tensors) = scalarize_traced(&inlined)?;
-        let origins: Vec<u32> = tensors.iter().map(|&e| calls[e as usize]).collect();
-        m.program(&scalar, inputs, Origins::Listed(&origins), 0)?
-    };
-    Ok(m.finish(outputs))
+    let mut precision = precision;
+    loop {
+        let mut m = Localizer::new(p, precision);
+        let numbers = at.iter().flat_map(|t| t.data().iter());
+        let inputs: Vec<Local> = numbers.enumerate().map(|(i, x)| m.input(i, x)).collect();
+        let outputs = match &expanded {
+            None => m.program(p, inputs, Origins::Same, 0),
+            Some((scalar, origins)) => m.program(scalar, inputs, Origins::Listed(origins), 0),
+        };
+        match (outputs, precision.doubled()) {
+            (Err(LocalError::Undecided { .. }), Some(more)) => precision = more,
+            (outputs, _) => return Ok(m.finish(outputs?)),
+        }
+    }
 }
 
 /// Whether a program calls nothing and knows no tensors, so that it can be worked on as it is.
@@ -109,8 +161,16 @@ fn is_scalar(p: &Program) -> bool {
     p.callees().is_empty() && p.shapes.iter().all(|s| s.is_scalar()) && !p.ops.iter().any(structural)
 }
 
-/// A number and the node of its derivative.
-pub(super) type Pair = (Mixed, NodeId);
+/// All that is known of a value at the point.
+#[derive(Clone, Debug)]
+pub(super) struct Local {
+    pub value: Mixed,
+    /// The node of its derivative.
+    pub node: NodeId,
+    pub class: Class,
+    /// Values of one number are one value, whatever else is known of them.
+    pub number: u32,
+}
 
 /// From which equations of the root program those of the program at hand came.
 #[derive(Clone, Copy)]
@@ -127,18 +187,57 @@ pub(super) struct Localizer<'p> {
     root: &'p Program,
     pub model: LocalModel,
     pub zero: NodeId,
-    /// for every node but the directions, whether a coefficient below it is rounded
+    precision: Precision,
+    /// for every node but the directions, whether a coefficient below it is enclosed
     near: Vec<bool>,
     /// nodes of kinks, with their equations and how they came about: messages are written for those that survive
     unfinished: Vec<(NodeId, usize, &'static str, Tie)>,
-    undecided: Vec<usize>,
-    overflow: bool,
-    /// whether kinks of the equation at hand may have curved arguments, and those kinks that may
-    bent: bool,
+    /// whether the kink at hand has curved arguments, and those kinks that have
+    pub bent: bool,
     curved: Vec<NodeId>,
     /// the equation of the root program that is being worked on, and the operation there that may have a kink
     origin: usize,
     pub operation: &'static str,
+    numbers: u32,
+    /// results of operations on enclosed numbers: the same operation on the same values has the same result
+    shared: HashMap<(Op, Vec<u32>), Vec<Local>>,
+    /// results of branches of selections, by program and arguments; the programs outlive the pass
+    pub branches: HashMap<(*const Program, Vec<u32>), Vec<Local>>,
+}
+
+impl<'p> Localizer<'p> {
+    fn new(root: &'p Program, precision: Precision) -> Self {
+        let directions = root.dimension();
+        Localizer {
+            root,
+            model: LocalModel {
+                inputs: root.inputs().to_vec(),
+                directions,
+                nodes: vec![Stored::Linear { start: 0, end: 0 }],
+                terms: Vec::new(),
+                members: Vec::new(),
+                outputs: Vec::new(),
+                output_shapes: root.outputs().iter().map(|&o| root.atom_shape(o)).collect(),
+                values: Vec::new(),
+                kinks: Vec::new(),
+                margins: Vec::new(),
+                exactness: Exactness::Exact,
+                precision,
+                curved: false,
+            },
+            zero: NodeId(directions as u32),
+            precision,
+            near: vec![false],
+            unfinished: Vec::new(),
+            bent: false,
+            curved: Vec::new(),
+            origin: 0,
+            operation: "",
+            numbers: 0,
+            shared: HashMap::new(),
+            branches: HashMap::new(),
+        }
+    }
 }
 
 impl Localizer<'_> {
@@ -150,8 +249,35 @@ impl Localizer<'_> {
         LocalError::NoDerivative { site: Box::new(self.site()), why: why.into() }
     }
 
-    fn run_error(&self, fault: RunFault) -> RunError {
-        RunError { fault, site: Some(Box::new(self.site())) }
+    pub fn undecided(&self, what: impl Into<String>) -> LocalError {
+        LocalError::Undecided { site: Box::new(self.site()), what: what.into(), bits: self.precision.bits }
+    }
+
+    pub fn run_error(&self, fault: RunFault) -> LocalError {
+        match fault {
+            // with more bits it may have a value
+            RunFault::Number(NumberError::Undecided | NumberError::NoOrder) => {
+                self.undecided("whether its argument is where it has a value")
+            }
+            fault => RunError { fault, site: Some(Box::new(self.site())) }.into(),
+        }
+    }
+
+    /// A value that is like no other.
+    pub fn fresh(&mut self, value: Mixed, node: NodeId, class: Class) -> Local {
+        self.numbers += 1;
+        Local { value, node, class, number: self.numbers }
+    }
+
+    fn input(&mut self, i: usize, x: &Rational) -> Local {
+        let value = Mixed::exactly(x.clone()).at(self.precision.bits);
+        self.fresh(value, NodeId(i as u32), Class::Affine)
+    }
+
+    fn constant(&mut self, x: &Rational) -> Local {
+        let value = Mixed::exactly(x.clone()).at(self.precision.bits);
+        let zero = self.zero;
+        self.fresh(value, zero, Class::Constant)
     }
 
     fn push(&mut self, stored: Stored, near: bool) -> NodeId {
@@ -160,29 +286,46 @@ impl Localizer<'_> {
         NodeId((self.model.len() - 1) as u32)
     }
 
-    /// Whether a node rests on a rounded coefficient.
+    /// Whether a node rests on an enclosed coefficient.
     pub fn is_near(&self, node: NodeId) -> bool {
         node.index().checked_sub(self.model.directions).is_some_and(|i| self.near[i])
     }
 
-    /// A linear combination; what is zero or a copy gets no node of its own.
-    pub fn linear(&mut self, terms: &[(&Mixed, NodeId)]) -> NodeId {
+    /// A linear combination whose coefficients are like no others.
+    pub fn linear(&mut self, terms: &[(&Mixed, NodeId)]) -> Result<NodeId, LocalError> {
+        let named: Vec<(&Mixed, u32, NodeId)> = terms.iter().map(|&(c, node)| (c, self.number_for(c), node)).collect();
+        self.combination(&named)
+    }
+
+    /// A number for a coefficient that is no value of the program.
+    fn number_for(&mut self, c: &Mixed) -> u32 {
+        if c.exact().is_none() {
+            self.numbers += 1;
+        }
+        self.numbers
+    }
+
+    /// A linear combination, each coefficient with the number of the value that it is; what is zero or a copy gets no node of its own.
+    pub fn combination(&mut self, terms: &[(&Mixed, u32, NodeId)]) -> Result<NodeId, LocalError> {
         let start = self.model.terms.len();
         let mut near = false;
         let mut places: HashMap<NodeId, usize> = HashMap::new();
-        for &(c, node) in terms {
-            let (coefficient, slack) = match c {
-                _ if node == self.zero => continue,
-                Mixed::Exact(r) if r.is_zero() => continue,
-                Mixed::Exact(r) => (r.clone(), 0.0),
-                Mixed::Near(i) => {
-                    near = true;
-                    let rounded = Rational::from_f64(i.to_f64());
-                    self.overflow |= rounded.is_none();
-                    (rounded.unwrap_or(Rational::ZERO), i.width())
+        for &(c, number, node) in terms {
+            if node == self.zero {
+                continue;
+            }
+            let symbol = if c.exact().is_none() { number } else { 0 };
+            let (coefficient, radius) = match c.exact() {
+                Some(r) if r.is_zero() => continue,
+                Some(r) => (r.clone(), Rational::ZERO),
+                None => {
+                    let e = c.enclosure();
+                    let known = e.middle().zip(e.radius());
+                    known.ok_or_else(|| {
+                        self.no_derivative("a derivative is too large or too small to be written down")
+                    })?
                 }
             };
-            near |= self.is_near(node);
             let list = &mut self.model.terms;
             let known = if terms.len() <= FEW {
                 list[start..].iter().position(|t| t.node == node).map(|i| start + i)
@@ -193,47 +336,60 @@ impl Localizer<'_> {
             match known {
                 Some(i) => {
                     list[i].coefficient += &coefficient;
-                    list[i].slack = if slack == 0.0 { list[i].slack } else { (list[i].slack + slack).next_up() };
+                    list[i].radius += &radius;
+                    if !list[i].radius.is_zero() {
+                        self.numbers += 1;
+                        list[i].symbol = self.numbers;
+                    }
                 }
-                None => list.push(Term { coefficient, slack, node }),
+                None => list.push(Term { coefficient, radius, symbol, node }),
             }
         }
         let mut end = start;
         for i in start..self.model.terms.len() {
-            if !self.model.terms[i].coefficient.is_zero() {
+            let t = &self.model.terms[i];
+            // an enclosure whose middle is zero may hold anything but nothing
+            if !t.coefficient.is_zero() || !t.radius.is_zero() {
+                near |= !t.radius.is_zero() || self.is_near(t.node);
                 self.model.terms.swap(end, i);
                 end += 1;
-            } else {
-                self.model.lost |= self.model.terms[i].slack != 0.0;
             }
         }
         self.model.terms.truncate(end);
         match &self.model.terms[start..] {
-            [] => self.zero,
-            [one] if one.coefficient.is_one() && one.slack == 0.0 => {
+            [] => Ok(self.zero),
+            [one] if one.coefficient.is_one() && one.radius.is_zero() => {
                 let node = one.node;
                 self.model.terms.truncate(start);
-                node
+                Ok(node)
             }
-            _ => self.push(Stored::Linear { start: start as u32, end: end as u32 }, near),
+            _ => self.bounded(|m| m.push(Stored::Linear { start: start as u32, end: end as u32 }, near)),
         }
     }
 
-    pub fn negated(&mut self, x: NodeId) -> NodeId {
+    fn bounded(&mut self, push: impl FnOnce(&mut Self) -> NodeId) -> Result<NodeId, LocalError> {
+        if self.model.len().max(self.model.terms.len()).max(self.model.members.len()) >= MAX_NODES {
+            return Err(self.no_derivative(format!("its local model has more than {MAX_NODES} parts")));
+        }
+        Ok(push(self))
+    }
+
+    pub fn negated(&mut self, x: NodeId) -> Result<NodeId, LocalError> {
         let minus = Mixed::one().neg();
         if let Node::Linear([term]) = self.model.node(x)
             && Some(&term.coefficient) == minus.exact()
+            && term.radius.is_zero()
         {
-            return term.node;
+            return Ok(term.node);
         }
         self.linear(&[(&minus, x)])
     }
 
     /// The maximum of nodes; members that are the same by sight are one. `tie` is given, for each node, the number of its member.
-    pub fn max(&mut self, nodes: &[NodeId], tie: impl FnOnce(Vec<u32>) -> Tie) -> NodeId {
+    pub fn max(&mut self, nodes: &[NodeId], tie: impl FnOnce(Vec<u32>) -> Tie) -> Result<NodeId, LocalError> {
         let mut distinct: Vec<NodeId> = Vec::with_capacity(nodes.len());
         let mut entries: Vec<u32> = Vec::with_capacity(nodes.len());
-        let mut places: HashMap<Vec<(NodeId, Rational, u64)>, u32> = HashMap::new();
+        let mut places: HashMap<Vec<(NodeId, Rational)>, u32> = HashMap::new();
         for &n in nodes {
             let next = distinct.len() as u32;
             let member = if nodes.len() <= FEW {
@@ -246,53 +402,64 @@ impl Localizer<'_> {
             }
             entries.push(member);
         }
-        if let [one] = distinct[..] {
-            return one;
+        match distinct[..] {
+            [one] => Ok(one),
+            _ => self.kink_node(distinct, true, tie(entries)),
         }
-        let near = distinct.iter().any(|&d| self.is_near(d));
+    }
+
+    /// A node that takes the first of its members along every direction, although the program may take another at the point itself.
+    pub fn taken(&mut self, taken: NodeId, other: NodeId, tie: Tie) -> Result<NodeId, LocalError> {
+        self.kink_node(vec![taken, other], false, tie)
+    }
+
+    fn kink_node(&mut self, members: Vec<NodeId>, max: bool, tie: Tie) -> Result<NodeId, LocalError> {
+        let near = members.iter().any(|&d| self.is_near(d));
         let start = self.model.members.len() as u32;
-        self.model.members.extend(distinct);
-        let node = self.push(Stored::Max { start, end: self.model.members.len() as u32 }, near);
+        self.model.members.extend(members);
+        let end = self.model.members.len() as u32;
+        let stored = if max { Stored::Max { start, end } } else { Stored::Taken { start, end } };
+        let node = self.bounded(|m| m.push(stored, near))?;
         if self.bent {
             self.curved.push(node);
         }
-        self.unfinished.push((node, self.origin, self.operation, tie(entries)));
-        node
+        self.unfinished.push((node, self.origin, self.operation, tie));
+        Ok(node)
     }
 
+    /// Whether two nodes are the same by sight. Enclosures of the same numbers need not be enclosures of one number.
     fn same(&self, a: NodeId, b: NodeId) -> bool {
+        let exact = |t: &Term| t.radius.is_zero();
         a == b
             || match (self.model.node(a), self.model.node(b)) {
-                (Node::Linear(x), Node::Linear(y)) => x.len() == y.len() && x.iter().all(|t| y.contains(t)),
+                (Node::Linear(x), Node::Linear(y)) => x.len() == y.len() && x.iter().all(|t| exact(t) && y.contains(t)),
                 _ => false,
             }
     }
 
     /// What a node looks like: two of the same look are the same.
-    fn sight(&self, node: NodeId) -> Vec<(NodeId, Rational, u64)> {
+    fn sight(&self, node: NodeId) -> Vec<(NodeId, Rational)> {
         match self.model.node(node) {
-            Node::Linear(terms) => {
-                let mut list: Vec<_> =
-                    terms.iter().map(|t| (t.node, t.coefficient.clone(), t.slack.to_bits())).collect();
+            Node::Linear(terms) if terms.iter().all(|t| t.radius.is_zero()) => {
+                let mut list: Vec<_> = terms.iter().map(|t| (t.node, t.coefficient.clone())).collect();
                 list.sort();
                 list
             }
-            _ => vec![(node, Rational::ONE, 0)],
+            _ => vec![(node, Rational::ONE)],
         }
     }
 
-    /// The order of two numbers. Where enclosures cannot tell, the doubles decide, and that is noted.
-    pub fn order(&mut self, a: &Mixed, b: &Mixed) -> Ordering {
-        a.compare(b).unwrap_or_else(|| {
-            self.note_undecided();
-            a.to_f64().partial_cmp(&b.to_f64()).unwrap_or(Ordering::Equal)
-        })
+    /// The order of two values.
+    pub fn order(&self, a: &Local, b: &Local) -> Result<Ordering, LocalError> {
+        if a.number == b.number {
+            return Ok(Ordering::Equal);
+        }
+        self.compare(&a.value, &b.value)
     }
 
-    pub fn note_undecided(&mut self) {
-        if self.undecided.last() != Some(&self.origin) {
-            self.undecided.push(self.origin);
-        }
+    /// The order of two numbers.
+    pub fn compare(&self, a: &Mixed, b: &Mixed) -> Result<Ordering, LocalError> {
+        a.compare(b).ok_or_else(|| self.undecided(format!("whether {a} is equal to {b}")))
     }
 
     pub fn margin(&mut self, a: &Mixed, b: &Mixed) {
@@ -304,98 +471,61 @@ impl Localizer<'_> {
     pub fn program(
         &mut self,
         q: &Program,
-        inputs: Vec<Pair>,
+        inputs: Vec<Local>,
         origins: Origins<'_>,
         depth: usize,
-    ) -> Result<Vec<Pair>, LocalError> {
-        let constants: Vec<Mixed> = q.consts.iter().map(|c| Mixed::Exact(c.clone())).collect();
-        let (mut values, mut nodes): (Vec<Mixed>, Vec<NodeId>) = inputs.into_iter().unzip();
+    ) -> Result<Vec<Local>, LocalError> {
+        let constants: Vec<Local> = q.consts.iter().map(|c| self.constant(c)).collect();
+        let mut values = inputs;
         values.reserve(q.values());
-        nodes.reserve(q.values());
         let mut truths: HashMap<Atom, Truth> = HashMap::new();
-        let minus = Mixed::one().neg();
-        let one = Mixed::one();
-        let mut classes = vec![Class::Affine; values.len()];
         for (i, e) in q.equations().enumerate() {
-            // within selections it is that of the selection
-            if depth == 0 {
-                let args: Vec<Class> = e.args.iter().map(|&a| curvature::of_atom(&classes, a)).collect();
-                let (class, bent) = curvature::of_equation(q, &e, &args, 0);
-                self.bent = bent;
-                classes.extend(e.results().map(|_| class));
-            }
             match origins {
                 Origins::Same => self.origin = i,
                 Origins::Listed(list) => self.origin = list[i] as usize,
                 Origins::Fixed => {}
             }
-            let number = |a: Atom| match a {
-                Atom::Value(v) => &values[v.index()],
-                Atom::Const(c) => &constants[c.0 as usize],
-            };
-            let zero = self.zero;
-            let node = |a: Atom| a.value().map_or(zero, |v| nodes[v.index()]);
             if !truths.is_empty() {
                 self.check_truths(&e, &truths)?;
             }
-            // the bulk of large programs, without detours
-            let simple = match (e.op, e.args) {
-                (Op::Add, &[a, b]) => {
-                    let linear = self.linear(&[(&one, node(a)), (&one, node(b))]);
-                    Some((number(a).add(number(b)), linear))
-                }
-                (Op::Sub, &[a, b]) => {
-                    let linear = self.linear(&[(&one, node(a)), (&minus, node(b))]);
-                    Some((number(a).sub(number(b)), linear))
-                }
-                (Op::Mul, &[a, b]) => {
-                    let linear = self.linear(&[(number(b), node(a)), (number(a), node(b))]);
-                    Some((number(a).mul(number(b)), linear))
-                }
-                (Op::Neg, &[a]) => Some((number(a).neg(), self.negated(node(a)))),
-                _ => None,
+            let of = |a: &Atom| match a {
+                Atom::Value(v) => &values[v.index()],
+                Atom::Const(c) => &constants[c.0 as usize],
             };
-            if let Some((value, node)) = simple {
-                self.check_finite(std::slice::from_ref(&value))?;
-                values.push(value);
-                nodes.push(node);
+            // the bulk of large programs, without detours
+            if let (Op::Add | Op::Sub | Op::Mul, [a, b]) = (e.op, e.args) {
+                let result = self.binary(e.op, of(a), of(b))?;
+                values.push(result);
                 continue;
             }
-            let args: Vec<&Mixed> = e.args.iter().map(|&a| number(a)).collect();
-            let tangents: Vec<NodeId> = e.args.iter().map(|&a| node(a)).collect();
-            if let Op::Select(ids) = e.op {
-                let split = ids.len() - 1;
-                let mut conditions = Vec::with_capacity(split);
-                for k in 0..split {
-                    conditions.push(self.condition(e.args[k], args[k], tangents[k], &truths));
+            let results = match (e.op, e.args) {
+                (Op::Select(ids), _) => {
+                    let split = ids.len() - 1;
+                    let args: Vec<Local> = e.args.iter().map(|a| of(a).clone()).collect();
+                    let mut conditions = Vec::with_capacity(split);
+                    for (a, x) in e.args.iter().zip(&args).take(split) {
+                        conditions.push(self.condition(*a, x, &truths)?);
+                    }
+                    self.select(q, &e, &conditions, &args[split..], depth)?
                 }
-                let rest: Vec<Pair> = args.into_iter().cloned().zip(tangents).skip(split).collect();
-                let results = self.select(q, &e, &conditions, &rest, depth)?;
-                for (value, node) in results {
-                    values.push(value);
-                    nodes.push(node);
+                (Op::Compare(_) | Op::Logic(_), _) => {
+                    let args: Vec<&Local> = e.args.iter().map(of).collect();
+                    let truth = self.truth(&e, &args, &truths)?;
+                    let here = if truth.here() { Mixed::one() } else { Mixed::zero() };
+                    truths.insert(e.first.into(), truth);
+                    let zero = self.zero;
+                    vec![self.fresh(here.at(self.precision.bits), zero, Class::Constant)]
                 }
-                continue;
-            }
-            if let Op::Compare(_) | Op::Logic(_) = e.op {
-                let (truth, holds) = self.truth(&e, &args, &tangents, &truths);
-                truths.insert(e.first.into(), truth);
-                values.push(if holds { Mixed::one() } else { Mixed::zero() });
-                nodes.push(self.zero);
-                continue;
-            }
-            let results = self.values(q, &e, &args)?;
-            self.check_finite(&results)?;
-            let derivatives = self.differentiate(e.op, &args, &tangents, &results)?;
-            if self.overflow {
-                return Err(self.no_derivative("a derivative is too large for a double"));
-            }
-            nodes.extend(derivatives);
+                _ => {
+                    let args: Vec<&Local> = e.args.iter().map(of).collect();
+                    self.operation(q, &e, &args)?
+                }
+            };
             values.extend(results);
         }
         let output = |&o: &Atom| match o {
-            Atom::Value(v) => (values[v.index()].clone(), nodes[v.index()]),
-            Atom::Const(c) => (constants[c.0 as usize].clone(), self.zero),
+            Atom::Value(v) => values[v.index()].clone(),
+            Atom::Const(c) => constants[c.0 as usize].clone(),
         };
         if let Some(truth) = q.outputs().iter().find_map(|o| truths.get(o)) {
             self.check_truth(truth)?;
@@ -403,109 +533,178 @@ impl Localizer<'_> {
         Ok(q.outputs().iter().map(output).collect())
     }
 
-    /// The values of the results of an equation. Where exact numbers meet enclosures that do not tell which is larger, the result is
-    /// an enclosure.
-    fn values(&self, q: &Program, e: &Equation<'_>, args: &[&Mixed]) -> Result<Vec<Mixed>, RunError> {
-        let slices: Vec<Arg<'_, Mixed>> = args.iter().map(|&x| Arg::single(x)).collect();
-        let results = match apply::apply(q, e, &slices) {
-            Err(NumberError::Undecided) => {
-                let wide: Vec<Interval> = args.iter().map(|x| x.interval()).collect();
-                let slices: Vec<Arg<'_, Interval>> = wide.iter().map(Arg::single).collect();
-                let near = |list: Vec<Interval>| list.into_iter().map(Mixed::Near).collect();
-                apply::apply(q, e, &slices).map(|results| results.into_iter().map(near).collect())
-            }
-            told => told,
+    /// A sum, a difference or a product.
+    fn binary(&mut self, op: &Op, a: &Local, b: &Local) -> Result<Local, LocalError> {
+        let one = Mixed::one();
+        let exact = |x: &Local| x.value.exact().is_some();
+        let key = match exact(a) && exact(b) {
+            true => None,
+            false => Some((op.clone(), vec![a.number, b.number])),
         };
-        let results: Vec<Vec<Mixed>> = results.map_err(|fault| self.run_error(fault.into()))?;
+        if let Some(known) = key.as_ref().and_then(|k| self.shared.get(k)) {
+            return Ok(known[0].clone());
+        }
+        let (value, node) = match op {
+            Op::Sub if a.number == b.number => (Mixed::zero().at(self.precision.bits), self.zero),
+            Op::Sub => (a.value.sub(&b.value), self.linear(&[(&one, a.node), (&one.neg(), b.node)])?),
+            Op::Mul => (a.value.mul(&b.value), {
+                self.combination(&[(&b.value, b.number, a.node), (&a.value, a.number, b.node)])?
+            }),
+            _ => (a.value.add(&b.value), self.linear(&[(&one, a.node), (&one, b.node)])?),
+        };
+        self.check_finite(std::slice::from_ref(&value))?;
+        let is_zero = |i: usize| [a, b][i].value.exact().is_some_and(Rational::is_zero);
+        let class = match op {
+            Op::Sub if a.number == b.number => Class::Constant,
+            _ => curvature::of_smooth(op, &[a.class, b.class], is_zero).unwrap_or(Class::Curved),
+        };
+        let result = self.fresh(value, node, class);
+        if let Some(key) = key {
+            self.shared.insert(key, vec![result.clone()]);
+        }
+        Ok(result)
+    }
+
+    /// Any other operation that runs no sub-program.
+    fn operation(&mut self, q: &Program, e: &Equation<'_>, args: &[&Local]) -> Result<Vec<Local>, LocalError> {
+        let numbers = || args.iter().map(|x| x.number).collect();
+        // every kink is one of its own: a selection may choose differently at each
+        let key: Option<(Op, Vec<u32>)> = (!matches!(e.op, Op::Kink(_))).then(|| (e.op.clone(), numbers()));
+        if let Some(known) = key.as_ref().and_then(|k| self.shared.get(k)) {
+            return Ok(known.clone());
+        }
+        let values = self.values(q, e, args)?;
+        self.check_finite(&values)?;
+        let derivatives = match e.op {
+            Op::Kink(kink) => self.kink(kink, args)?,
+            op => {
+                let is_zero = |i: usize| args[i].value.exact().is_some_and(Rational::is_zero);
+                let classes: Vec<Class> = args.iter().map(|x| x.class).collect();
+                let Some(class) = curvature::of_smooth(op, &classes, is_zero) else {
+                    return Err(match op {
+                        Op::Joint(..) | Op::LogSumExpJoint(_) => {
+                            self.no_derivative("it is itself a derivative; localize the program it was derived from")
+                        }
+                        _ => self.no_derivative("it has no place in a scalar program"),
+                    });
+                };
+                let nodes = self.smooth(op, args, &values, class)?;
+                nodes.into_iter().map(|n| (n, class)).collect()
+            }
+        };
+        let results: Vec<Local> = values.into_iter().zip(derivatives).map(|(v, (n, c))| self.fresh(v, n, c)).collect();
+        if let Some(key) = key {
+            self.shared.insert(key, results.clone());
+        }
+        Ok(results)
+    }
+
+    /// The values of the results of an equation.
+    fn values(&self, q: &Program, e: &Equation<'_>, args: &[&Local]) -> Result<Vec<Mixed>, LocalError> {
+        let slices: Vec<Arg<'_, Mixed>> = args.iter().map(|x| Arg::single(&x.value)).collect();
+        let results = apply::apply(q, e, &slices).map_err(|fault| self.run_error(fault.into()))?;
         Ok(results.into_iter().flatten().collect())
     }
 
     fn check_finite(&self, results: &[Mixed]) -> Result<(), LocalError> {
         match results.iter().find(|x| !x.is_finite()) {
-            Some(bad) => Err(self.run_error(RunFault::Overflow(bad.to_string())).into()),
+            Some(bad) => Err(self.run_error(RunFault::Overflow(bad.to_string()))),
             None => Ok(()),
         }
     }
 
-    /// The nodes of the results of a scalar operation.
-    fn differentiate(
-        &mut self,
-        op: &Op,
-        args: &[&Mixed],
-        t: &[NodeId],
-        results: &[Mixed],
-    ) -> Result<Vec<NodeId>, LocalError> {
-        if t.iter().all(|&n| n == self.zero) {
+    /// The nodes of the results of a smooth operation.
+    fn smooth(&mut self, op: &Op, args: &[&Local], results: &[Mixed], class: Class) -> Result<Vec<NodeId>, LocalError> {
+        if class == Class::Constant {
             return Ok(vec![self.zero; results.len()]);
         }
         let one = Mixed::one();
-        let failed = |m: &Self, e: NumberError| m.no_derivative(e.to_string());
+        let failed = |m: &Self, e: NumberError| m.run_error(e.into());
+        let x = &args[0].value;
         let y = results.first().cloned().unwrap_or_else(Mixed::zero);
         let slope = match op {
-            Op::Kink(kink) => return self.kink(kink, args, t),
-            Op::Add => return Ok(vec![self.linear(&[(&one, t[0]), (&one, t[1])])]),
-            Op::Sub => return Ok(vec![self.linear(&[(&one, t[0]), (&one.neg(), t[1])])]),
-            Op::Mul => return Ok(vec![self.linear(&[(args[1], t[0]), (args[0], t[1])])]),
             Op::Div => {
-                let over = one.div(args[1]).map_err(|e| failed(self, e))?;
+                let over = one.div(&args[1].value).map_err(|e| failed(self, e))?;
                 let down = y.mul(&over).neg();
-                return Ok(vec![self.linear(&[(&over, t[0]), (&down, t[1])])]);
+                return Ok(vec![self.linear(&[(&over, args[0].node), (&down, args[1].node)])?]);
             }
             Op::LogSumExp(_) => {
-                let weights = args.iter().map(|x| x.sub(&y).exp()).collect::<Result<Vec<_>, _>>();
+                let weights = args.iter().map(|x| x.value.sub(&y).exp()).collect::<Result<Vec<_>, _>>();
                 let weights = weights.map_err(|e| failed(self, e))?;
-                let terms: Vec<(&Mixed, NodeId)> = weights.iter().zip(t.iter().copied()).collect();
-                return Ok(vec![self.linear(&terms)]);
+                let terms: Vec<(&Mixed, NodeId)> = weights.iter().zip(args.iter().map(|x| x.node)).collect();
+                return Ok(vec![self.linear(&terms)?]);
             }
             Op::Permute { inverse, .. } => {
                 let n = args.len() / 2;
                 let mut out = vec![self.zero; n];
-                for (k, at) in args[n..].iter().map(|p| p.to_f64() as usize).enumerate() {
-                    if *inverse { out[at.min(n - 1)] = t[k] } else { out[k] = t[at.min(n - 1)] }
+                for (k, p) in args[n..].iter().enumerate() {
+                    let index = p
+                        .value
+                        .exact()
+                        .and_then(|r| r.small_parts())
+                        .filter(|r| r.1 == 1 && p.class == Class::Constant);
+                    let Some(at) = index.and_then(|r| usize::try_from(r.0).ok()).filter(|&at| at < n) else {
+                        return Err(self.no_derivative("its permutation is none, or changes with the inputs"));
+                    };
+                    if *inverse { out[at] = args[k].node } else { out[k] = args[at].node }
                 }
                 return Ok(out);
             }
-            Op::Joint(..) | Op::LogSumExpJoint(_) => {
-                return Err(self.no_derivative("it is itself a derivative; localize the program it was derived from"));
+            Op::Sqrt => {
+                // a tangent that vanishes proves nothing here: sqrt(x^2) is |x|
+                let singular = |m: &Self| LocalError::Singular {
+                    site: Box::new(m.site()),
+                    why: "the square root has infinite slope at 0, and its argument is 0 here but not around".into(),
+                };
+                match self.compare(x, &Mixed::zero())? {
+                    Ordering::Greater => one.div(&y.add(&y)).map_err(|e| failed(self, e))?,
+                    _ => return Err(singular(self)),
+                }
             }
-            // gone from scalar programs, or not differentiated
-            Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. } => return Ok(vec![self.zero]),
-            Op::Call(_) | Op::Select(_) | Op::Compare(_) | Op::Logic(_) => return Ok(vec![self.zero]),
             Op::Neg => one.neg(),
             Op::Inv => y.mul(&y).neg(),
             Op::Exp => y,
-            Op::Log => one.div(args[0]).map_err(|e| failed(self, e))?,
-            Op::Sqrt => {
-                let two = y.add(&y);
-                one.div(&two).map_err(|_| self.no_derivative("the square root has infinite slope at 0"))?
+            Op::Log => one.div(x).map_err(|e| failed(self, e))?,
+            Op::Sin => x.cos().map_err(|e| failed(self, e))?,
+            Op::Cos => x.sin().map_err(|e| failed(self, e))?.neg(),
+            // without the cancellation of 1 - tanh(x)^2 for large arguments
+            Op::Tanh => {
+                let twice = x.add(x);
+                let sides = twice.sigmoid().and_then(|up| Ok(up.mul(&twice.neg().sigmoid()?)));
+                Mixed::exactly(Rational::from(4)).mul(&sides.map_err(|e| failed(self, e))?)
             }
-            Op::Sin => args[0].cos().map_err(|e| failed(self, e))?,
-            Op::Cos => args[0].sin().map_err(|e| failed(self, e))?.neg(),
-            Op::Tanh => one.sub(&y.mul(&y)),
-            Op::Sigmoid => y.mul(&one.sub(&y)),
-            Op::Power(0) => return Ok(vec![self.zero]),
+            Op::Sigmoid => y.mul(&x.neg().sigmoid().map_err(|e| failed(self, e))?),
             Op::Power(k) => {
-                let lower = args[0].powi(k.saturating_sub(1)).map_err(|e| failed(self, e))?;
-                Mixed::Exact(Rational::from(*k)).mul(&lower)
+                let lower = k.checked_sub(1).ok_or_else(|| self.no_derivative("its exponent is too large"))?;
+                let lower = x.powi(lower).map_err(|e| failed(self, e))?;
+                Mixed::exactly(Rational::from(*k)).mul(&lower)
+            }
+            // these are handled by their own methods, or have no class
+            Op::Add | Op::Sub | Op::Mul | Op::Kink(_) | Op::Joint(..) | Op::LogSumExpJoint(_) => {
+                return Err(self.no_derivative("it has no slope"));
+            }
+            Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. } => {
+                return Err(self.no_derivative("it has no place in a scalar program"));
+            }
+            Op::Call(_) | Op::Select(_) | Op::Compare(_) | Op::Logic(_) => {
+                return Err(self.no_derivative("it has no slope"));
             }
         };
-        Ok(vec![self.linear(&[(&slope, t[0])])])
+        Ok(vec![self.linear(&[(&slope, args[0].node)])?])
     }
 
-    fn finish(mut self, outputs: Vec<Pair>) -> LocalModel {
+    fn finish(mut self, outputs: Vec<Local>) -> LocalModel {
         let mut elements = outputs.into_iter();
         for shape in self.model.output_shapes.clone() {
-            let part: Vec<Pair> = elements.by_ref().take(shape.len()).collect();
-            self.model.outputs.extend(part.iter().map(|p| p.1));
-            self.model.values.extend(Tensor::new(shape, part.into_iter().map(|p| p.0).collect()));
+            let part: Vec<Local> = elements.by_ref().take(shape.len()).collect();
+            self.model.outputs.extend(part.iter().map(|p| p.node));
+            self.model.values.extend(Tensor::new(shape, part.into_iter().map(|p| p.value).collect()));
         }
         let mut sites: HashMap<usize, Site> = HashMap::new();
         let mut site = |i: usize| sites.entry(i).or_insert_with(|| Site::new(self.root, i)).clone();
         let used = self.model.used();
-        let rounded = self.near.iter().zip(&used[self.model.directions..]).any(|(near, used)| *near && *used);
-        if rounded || !self.undecided.is_empty() {
-            let undecided = self.undecided.iter().map(|&i| site(i)).collect();
-            self.model.exactness = Exactness::Approximate { undecided };
+        if self.near.iter().zip(&used[self.model.directions..]).any(|(near, used)| *near && *used) {
+            self.model.exactness = Exactness::Enclosed { bits: self.precision.bits };
         }
         self.model.curved = self.curved.iter().any(|n| used[n.index()]);
         for (node, equation, operation, tie) in self.unfinished {

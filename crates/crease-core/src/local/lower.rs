@@ -1,196 +1,283 @@
 //! Nonsmooth operations as maxima of linear forms: what is left of each at a tie.
 
 use super::NodeId;
-use super::localize::{LocalError, Localizer};
+use super::curvature::Class;
+use super::localize::{Local, LocalError, Localizer};
 use super::weigh::Tie;
-use crate::number::{Mixed, Number};
+use crate::number::{Mixed, Number, Rational};
 use crate::op::{Kink, Ties};
 use std::cmp::Ordering;
 
+/// The node of a result, and how it varies near the point.
+type Derived = (NodeId, Class);
+
 impl Localizer<'_> {
-    pub(super) fn kink(&mut self, kink: &Kink, args: &[&Mixed], t: &[NodeId]) -> Result<Vec<NodeId>, LocalError> {
+    pub(super) fn kink(&mut self, kink: &Kink, args: &[&Local]) -> Result<Vec<Derived>, LocalError> {
         self.operation = kink.name();
         let (zero, one) = (Mixed::zero(), Mixed::one());
-        let node = match kink {
-            Kink::Relu => self.hinge(kink, args[0], t[0], &zero, &one),
-            Kink::Abs => self.hinge(kink, args[0], t[0], &one.neg(), &one),
-            Kink::LeakyRelu(slope) => self.hinge(kink, args[0], t[0], &Mixed::Exact(slope.clone()), &one),
+        let x = args[0];
+        let derived = match kink {
+            Kink::Relu => self.hinge(kink, x, (&zero, Class::Constant), (&one, x.class))?,
+            Kink::Abs => self.hinge(kink, x, (&one.neg(), x.class), (&one, x.class))?,
+            Kink::LeakyRelu(slope) => {
+                let left = if slope.is_zero() { Class::Constant } else { x.class };
+                self.hinge(kink, x, (&Mixed::exactly(slope.clone()), left), (&one, x.class))?
+            }
             Kink::Elu(scale) => {
-                let scale = Mixed::Exact(scale.clone());
-                let left = match args[0].compare(&zero) {
-                    Some(Ordering::Equal | Ordering::Greater) => scale,
-                    _ => scale.mul(&args[0].exp().map_err(|e| self.no_derivative(e.to_string()))?),
+                let flat = scale.is_zero();
+                let scale = Mixed::exactly(scale.clone());
+                let left = match self.compare(&x.value, &zero)? {
+                    Ordering::Equal | Ordering::Greater => scale,
+                    Ordering::Less => scale.mul(&x.value.exp().map_err(|e| self.run_error(e.into()))?),
                 };
-                self.hinge(kink, args[0], t[0], &left, &one)
+                let class = if flat { Class::Constant } else { x.class.bent() };
+                self.hinge(kink, x, (&left, class), (&one, x.class))?
             }
             Kink::TimesRelu => {
-                let inner = self.hinge(kink, args[1], t[1], &zero, &one);
-                let rectified = match args[1].compare(&zero) {
-                    Some(Ordering::Greater) => args[1].clone(),
-                    Some(_) => zero,
-                    None => {
-                        args[1].interval().relu().map(Mixed::Near).map_err(|e| self.no_derivative(e.to_string()))?
-                    }
+                let (a, b) = (args[0], args[1]);
+                let (inner, class) = self.hinge(kink, b, (&zero, Class::Constant), (&one, b.class))?;
+                let rectified = match self.compare(&b.value, &zero)? {
+                    Ordering::Greater => b.value.clone(),
+                    _ => zero,
                 };
-                self.linear(&[(&rectified, t[0]), (args[0], inner)])
+                let node = self.linear(&[(&rectified, a.node), (&a.value, inner)])?;
+                let vanishes = |x: &Mixed, class| class == Class::Constant && x.exact().is_some_and(Rational::is_zero);
+                match vanishes(&rectified, class) || vanishes(&a.value, a.class) {
+                    true => (node, Class::Constant),
+                    false => (node, a.class.times(class)),
+                }
             }
-            Kink::Max(_) => self.extreme(kink, args, t, Ordering::Greater),
-            Kink::Min(_) => self.extreme(kink, args, t, Ordering::Less),
+            Kink::Max(_) => self.extreme(kink, args, Ordering::Greater)?,
+            Kink::Min(_) => self.extreme(kink, args, Ordering::Less)?,
             Kink::Norm1(_) => {
                 let minus = one.neg();
-                let sizes: Vec<NodeId> =
-                    args.iter().zip(t).map(|(x, &t)| self.hinge(kink, x, t, &minus, &one)).collect();
-                let terms: Vec<(&Mixed, NodeId)> = sizes.iter().map(|&s| (&one, s)).collect();
-                self.linear(&terms)
+                let mut terms = Vec::with_capacity(args.len());
+                let mut class = Class::Constant;
+                for x in args {
+                    let size = self.hinge(kink, x, (&minus, x.class), (&one, x.class))?;
+                    terms.push((&one, size.0));
+                    class = class.max(size.1);
+                }
+                (self.linear(&terms)?, class)
             }
             Kink::NormInf(_) => {
-                let minus: Vec<Mixed> = args.iter().map(|x| x.neg()).collect();
-                let (mut numbers, mut nodes) = (Vec::new(), Vec::new());
-                for ((x, minus), &t) in args.iter().zip(&minus).zip(t) {
-                    let down = self.negated(t);
-                    numbers.extend([x, minus]);
-                    nodes.extend([t, down]);
+                let mut signed = Vec::with_capacity(2 * args.len());
+                for &x in args {
+                    let down = self.negated(x.node)?;
+                    let minus = self.fresh(x.value.neg(), down, x.class);
+                    signed.extend([x.clone(), minus]);
                 }
-                self.extreme(kink, &numbers, &nodes, Ordering::Greater)
+                let signed: Vec<&Local> = signed.iter().collect();
+                self.extreme(kink, &signed, Ordering::Greater)?
             }
-            Kink::OrderStatistic(_, k) => self.sorted(kink, args, t, Some(*k))[*k],
-            Kink::Sort(_) => return Ok(self.sorted(kink, args, t, None)),
+            Kink::OrderStatistic(_, k) => self.ranked(kink, args, *k)?,
+            Kink::Sort(_) => return self.sorted(kink, args),
             Kink::MaxLinear { rows, .. } => {
                 let columns = args.len() / (rows + 1);
                 let (a, x) = args.split_at(rows * columns);
-                let (ta, tx) = t.split_at(rows * columns);
-                let (mut numbers, mut nodes) = (Vec::new(), Vec::new());
+                let mut sums = Vec::with_capacity(*rows);
                 for r in 0..*rows {
-                    let row = r * columns..(r + 1) * columns;
-                    let products = a[row.clone()].iter().zip(x).map(|(a, x)| a.mul(x));
-                    numbers.push(products.reduce(|s, y| s.add(&y)).unwrap_or_else(Mixed::zero));
-                    let by_a = x.iter().copied().zip(ta[row.clone()].iter().copied());
-                    let by_x = a[row].iter().copied().zip(tx.iter().copied());
-                    let terms: Vec<(&Mixed, NodeId)> = by_a.chain(by_x).collect();
-                    nodes.push(self.linear(&terms));
+                    let row = &a[r * columns..(r + 1) * columns];
+                    let products = row.iter().zip(x).map(|(a, x)| a.value.mul(&x.value));
+                    let value = products.reduce(|s, y| s.add(&y)).unwrap_or_else(Mixed::zero);
+                    let by_a = x.iter().zip(row).map(|(x, a)| (&x.value, a.node));
+                    let by_x = row.iter().zip(x).map(|(a, x)| (&a.value, x.node));
+                    let node = self.linear(&by_a.chain(by_x).collect::<Vec<_>>())?;
+                    let class = Class::largest(row.iter().zip(x).map(|(a, x)| a.class.times(x.class)));
+                    sums.push(self.fresh(value, node, class));
                 }
-                let numbers: Vec<&Mixed> = numbers.iter().collect();
-                self.extreme(kink, &numbers, &nodes, Ordering::Greater)
+                let sums: Vec<&Local> = sums.iter().collect();
+                self.extreme(kink, &sums, Ordering::Greater)?
             }
         };
-        Ok(vec![node])
+        Ok(vec![derived])
     }
 
-    /// A function of one variable with its kink at zero and slopes `left` and `right` there.
-    fn hinge(&mut self, kink: &Kink, x: &Mixed, t: NodeId, left: &Mixed, right: &Mixed) -> NodeId {
-        if t == self.zero {
-            return t;
+    /// A function of one variable with its kink at zero: the slopes left and right of it, and how it varies there.
+    fn hinge(
+        &mut self,
+        kink: &Kink,
+        x: &Local,
+        left: (&Mixed, Class),
+        right: (&Mixed, Class),
+    ) -> Result<Derived, LocalError> {
+        if x.class == Class::Constant {
+            return Ok((self.zero, Class::Constant));
         }
         let zero = Mixed::zero();
-        let side = self.order(x, &zero);
-        if side.is_ne() {
-            self.margin(x, &zero);
-            return self.linear(&[(if side.is_lt() { left } else { right }, t)]);
+        match self.compare(&x.value, &zero)? {
+            Ordering::Equal => {}
+            side => {
+                self.margin(&x.value, &zero);
+                let (slope, class) = if side.is_lt() { left } else { right };
+                return Ok((self.linear(&[(slope, x.node)])?, class));
+            }
         }
-        let arms = [self.linear(&[(left, t)]), self.linear(&[(right, t)])];
+        let class = left.1.max(right.1);
+        // whatever the slope is, a tangent that vanishes has no other
+        if x.node == self.zero {
+            return Ok((self.zero, class));
+        }
+        self.bent = x.class == Class::Curved;
+        let arms = [self.linear(&[(left.0, x.node)])?, self.linear(&[(right.0, x.node)])?];
         // convex where the right slope is the larger
-        let convex = self.order(right, left).is_ge();
+        let convex = self.compare(right.0, left.0)?.is_ge();
         let tie = |_| Tie::Sides(kink.clone());
-        if convex { self.max(&arms, tie) } else { self.min(&arms, tie) }
+        let node = if convex { self.max(&arms, tie)? } else { self.min(&arms, tie)? };
+        Ok((node, class))
     }
 
-    fn min(&mut self, members: &[NodeId], tie: impl FnOnce(Vec<u32>) -> Tie) -> NodeId {
-        let negated: Vec<NodeId> = members.iter().map(|&m| self.negated(m)).collect();
-        let largest = self.max(&negated, tie);
+    fn min(&mut self, members: &[NodeId], tie: impl FnOnce(Vec<u32>) -> Tie) -> Result<NodeId, LocalError> {
+        let negated = members.iter().map(|&m| self.negated(m)).collect::<Result<Vec<_>, _>>()?;
+        let largest = self.max(&negated, tie)?;
         self.negated(largest)
     }
 
     /// The largest or smallest of several numbers: only those that tie for it remain. Comparisons among the others do not matter,
     /// and neither does whether they can be told.
-    fn extreme(&mut self, kink: &Kink, args: &[&Mixed], t: &[NodeId], which: Ordering) -> NodeId {
-        let apart = |a: &Mixed, b: &Mixed| {
-            let rounded = || a.to_f64().partial_cmp(&b.to_f64()).unwrap_or(Ordering::Equal);
-            a.compare(b).unwrap_or_else(rounded)
-        };
-        let ahead = |a: usize, b: usize| apart(args[a], args[b]) == which;
-        let best = (1..args.len()).fold(0, |best, i| if ahead(i, best) { i } else { best });
-        let mut tied = Vec::new();
-        let mut next: Option<usize> = None;
-        for i in 0..args.len() {
-            if i == best || self.order(args[i], args[best]).is_eq() {
-                tied.push(t[i]);
-            } else if next.is_none_or(|n| ahead(i, n)) {
-                next = Some(i);
+    fn extreme(&mut self, kink: &Kink, args: &[&Local], which: Ordering) -> Result<Derived, LocalError> {
+        let ahead = |a: &Local, b: &Local| a.number != b.number && a.value.compare(&b.value) == Some(which);
+        // nothing is certainly ahead of the best, and whoever ties with it is not behind it
+        let best = (1..args.len()).fold(0, |best, i| if ahead(args[i], args[best]) { i } else { best });
+        let mut tied: Vec<&Local> = Vec::new();
+        let mut next: Option<&Local> = None;
+        for (i, x) in args.iter().enumerate() {
+            if i == best || self.order(x, args[best])?.is_eq() {
+                tied.push(x);
+            } else if next.is_none_or(|n| ahead(x, n)) {
+                next = Some(x);
             }
         }
-        if let (1, Some(n)) = (tied.len(), next) {
-            self.margin(args[best], args[n]);
+        let class = Class::largest(tied.iter().map(|x| x.class));
+        if let ([one], next) = (&tied[..], next) {
+            if let Some(next) = next {
+                self.margin(&one.value, &next.value);
+            }
+            return Ok((one.node, class));
         }
         let signed = matches!(kink, Kink::NormInf(_)) && tied.len() == args.len();
         let tie = |entries| Tie::Tied { kink: kink.clone(), entries, signed };
-        if which == Ordering::Greater { self.max(&tied, tie) } else { self.min(&tied, tie) }
+        self.bent = class == Class::Curved;
+        let nodes: Vec<NodeId> = tied.iter().map(|x| x.node).collect();
+        Ok((if which == Ordering::Greater { self.max(&nodes, tie)? } else { self.min(&nodes, tie)? }, class))
     }
 
-    /// Numbers in ascending order: the nodes of the sorted values, or of the one at `only`. Groups of equal numbers are sorted by
-    /// exchanges of neighbours, each one maximum: the smaller of two is their sum less the larger.
-    fn sorted(&mut self, kink: &Kink, args: &[&Mixed], t: &[NodeId], only: Option<usize>) -> Vec<NodeId> {
-        let mut order: Vec<usize> = (0..args.len()).collect();
-        if args.iter().all(|x| x.exact().is_some()) {
-            order.sort_by(|&i, &j| args[i].exact().cmp(&args[j].exact()));
-        } else {
-            // comparisons that cannot be told need not be transitive
-            for end in 1..order.len() {
-                let i = order[end];
-                let mut at = end;
-                while at > 0 && self.order(args[order[at - 1]], args[i]).is_gt() {
-                    order[at] = order[at - 1];
-                    at -= 1;
+    /// The element of some rank in ascending order. Only those that are equal to it remain.
+    fn ranked(&mut self, kink: &Kink, args: &[&Local], rank: usize) -> Result<Derived, LocalError> {
+        // the order of enclosures that overlap is a guess, and checked against all the others
+        let chosen = guessed(args)[rank];
+        let (mut below, mut tied) = (0, Vec::new());
+        let mut nearest: [Option<&Local>; 2] = [None, None];
+        for &x in args {
+            let (side, closer) = match self.order(x, chosen)? {
+                Ordering::Equal => {
+                    tied.push(x);
+                    continue;
                 }
-                order[at] = i;
+                Ordering::Less => (0, Ordering::Greater),
+                Ordering::Greater => (1, Ordering::Less),
+            };
+            below += usize::from(side == 0);
+            if nearest[side].is_none_or(|n| x.value.compare(&n.value) == Some(closer)) {
+                nearest[side] = Some(x);
             }
         }
+        let Some(rank) = rank.checked_sub(below).filter(|&r| r < tied.len()) else {
+            return Err(self.undecided("which of its elements has that rank"));
+        };
+        for x in nearest.into_iter().flatten() {
+            self.margin(&x.value, &chosen.value);
+        }
+        let class = Class::largest(tied.iter().map(|x| x.class));
+        self.bent = class == Class::Curved;
+        let mut nodes: Vec<NodeId> = tied.iter().map(|x| x.node).collect();
+        self.exchange(kink, &mut nodes, Some(rank))?;
+        Ok((nodes[rank], class))
+    }
+
+    /// Numbers in ascending order: the nodes of the sorted values.
+    fn sorted(&mut self, kink: &Kink, args: &[&Local]) -> Result<Vec<Derived>, LocalError> {
+        let order = guessed(args);
+        // of enclosures that overlap the order is a guess; if all neighbours are told apart or equal, it is right
         let mut starts = vec![0];
         for end in 1..order.len() {
-            if self.order(args[order[end]], args[order[starts[starts.len() - 1]]]).is_ne() {
-                starts.push(end);
+            match self.order(order[end - 1], order[end])? {
+                Ordering::Equal => {}
+                Ordering::Less => {
+                    self.margin(&order[end].value, &order[end - 1].value);
+                    starts.push(end);
+                }
+                Ordering::Greater => return Err(self.undecided("the order of its elements")),
             }
         }
-        let mut nodes: Vec<NodeId> = order.iter().map(|&i| t[i]).collect();
+        let mut out = Vec::with_capacity(order.len());
         for (g, &start) in starts.iter().enumerate() {
             let end = starts.get(g + 1).copied().unwrap_or(order.len());
-            let rank = only.map(|k| k.wrapping_sub(start)).filter(|&r| r < end - start);
-            // of an order statistic, only its own group matters, and what is next to it
-            if start > 0 && (only.is_none() || rank.is_some()) {
-                self.margin(args[order[start]], args[order[start - 1]]);
-            }
-            if end < order.len() && rank.is_some() {
-                self.margin(args[order[end]], args[order[end - 1]]);
-            }
-            if only.is_none() || rank.is_some() {
-                self.exchange(kink, &mut nodes[start..end], rank);
-            }
+            let class = Class::largest(order[start..end].iter().map(|x| x.class));
+            self.bent = class == Class::Curved;
+            let mut nodes: Vec<NodeId> = order[start..end].iter().map(|x| x.node).collect();
+            self.exchange(kink, &mut nodes, None)?;
+            out.extend(nodes.into_iter().map(|n| (n, class)));
         }
-        nodes
+        Ok(out)
     }
 
-    /// Sorts a group of equal numbers. For each exchange it is noted whether it takes place when the first of tied elements is
+    /// Sorts a group of equal numbers by Batcher's merge exchange, of the order of n log^2 n exchanges, each one maximum: the smaller
+    /// of two is their sum less the larger. For each exchange it is noted whether it takes place when the first of tied elements is
     /// wanted at a rank, or in a sort when tied elements keep their order; and the same for the last.
-    fn exchange(&mut self, kink: &Kink, group: &mut [NodeId], rank: Option<usize>) {
+    fn exchange(&mut self, kink: &Kink, group: &mut [NodeId], rank: Option<usize>) -> Result<(), LocalError> {
         let one = Mixed::one();
         let minus = one.neg();
         let mut wanted = [ranks(group.len(), rank, Ties::First), ranks(group.len(), rank, Ties::Last)];
-        for round in 0..group.len() {
-            for i in (round % 2..group.len().saturating_sub(1)).step_by(2) {
-                let (a, b) = (group[i], group[i + 1]);
-                let moves = wanted.each_mut().map(|w| {
-                    let up = w[i] > w[i + 1];
-                    if up {
-                        w.swap(i, i + 1);
-                    }
-                    up
-                });
-                let tie = |_| Tie::Exchange { kink: kink.clone(), first: moves[0], last: moves[1] };
-                let larger = self.max(&[a, b], tie);
-                group[i] = self.linear(&[(&one, a), (&one, b), (&minus, larger)]);
-                group[i + 1] = larger;
-            }
+        for (i, j) in exchanges(group.len()) {
+            let (a, b) = (group[i], group[j]);
+            let moves = wanted.each_mut().map(|w| {
+                let up = w[i] > w[j];
+                if up {
+                    w.swap(i, j);
+                }
+                up
+            });
+            let tie = |_| Tie::Exchange { kink: kink.clone(), first: moves[0], last: moves[1] };
+            let larger = self.max(&[a, b], tie)?;
+            group[i] = self.linear(&[(&one, a), (&one, b), (&minus, larger)])?;
+            group[j] = larger;
         }
+        Ok(())
     }
+}
+
+/// Numbers in ascending order, where that can be told; else by the lower ends of their enclosures. Equal ones keep their order.
+fn guessed<'a>(args: &[&'a Local]) -> Vec<&'a Local> {
+    let mut order = args.to_vec();
+    if args.iter().all(|x| x.value.exact().is_some()) {
+        order.sort_by(|a, b| a.value.exact().cmp(&b.value.exact()));
+        return order;
+    }
+    order.sort_by_cached_key(|x| x.value.enclosure().into_low());
+    order
+}
+
+/// The exchanges that sort n numbers, whatever they are: Batcher's merge exchange, as in Knuth's Algorithm M of section 5.2.2.
+fn exchanges(n: usize) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    if n < 2 {
+        return out;
+    }
+    let top = (n - 1).ilog2();
+    let mut p = 1usize << top;
+    while p > 0 {
+        let (mut q, mut r, mut d) = (1usize << top, 0, p);
+        loop {
+            out.extend((0..n.saturating_sub(d)).filter(|i| i & p == r).map(|i| (i, i + d)));
+            if q == p {
+                break;
+            }
+            (d, q, r) = (q - p, q / 2, p);
+        }
+        p /= 2;
+    }
+    out
 }
 
 /// Where each of `n` tied elements goes. In a sort they keep their order or are turned round; for an order statistic the first or
@@ -204,5 +291,35 @@ fn ranks(n: usize, rank: Option<usize>, ties: Ties) -> Vec<usize> {
             let mut free = (0..n).filter(|&r| r != rank);
             (0..n).map(|i| if i == chosen { rank } else { free.next().unwrap_or(rank) }).collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exchanges;
+
+    /// A network sorts everything if it sorts all sequences of zeros and ones.
+    #[test]
+    fn exchanges_sort() {
+        for n in 0..=13 {
+            let network = exchanges(n);
+            assert!(network.iter().all(|&(i, j)| i < j && j < n));
+            for bits in 0..1u32 << n {
+                let mut x: Vec<u32> = (0..n).map(|i| bits >> i & 1).collect();
+                for &(i, j) in &network {
+                    if x[i] > x[j] {
+                        x.swap(i, j);
+                    }
+                }
+                assert!(x.is_sorted(), "{n} {bits:b}");
+            }
+        }
+    }
+
+    #[test]
+    fn exchanges_are_few() {
+        // n/4 log2(n) (log2(n) + 1), about
+        assert!(exchanges(400).len() < 400 * 9 * 10 / 4);
+        assert!(exchanges(8193).len() < 8193 * 14 * 15 / 4);
     }
 }

@@ -10,9 +10,9 @@
 //! the direction and in earlier kinks, and one form for each output. [`LocalModel::program`] is the same model as an ordinary
 //! [`Program`], to be printed, costed and drawn like any other.
 //!
-//! The model is exact when the operations of the program are rational where it is evaluated ([`Exactness::Exact`]). Otherwise
-//! numbers are certain enclosures for as long as ties have to be decided, coefficients are the nearest doubles, and every tie
-//! that could be neither proved nor refuted is listed.
+//! The model is exact when the operations of the program are rational where it is evaluated ([`Exactness::Exact`]). Otherwise some
+//! of its coefficients are [certain enclosures](Term::radius). Branches are decided in either case: where enclosures of numbers
+//! cannot tell which one is taken, [`localize`] makes them tighter, and where that does not help it says so instead of returning a model.
 
 mod curvature;
 mod enclosure;
@@ -23,7 +23,7 @@ mod prune;
 mod select;
 mod weigh;
 
-pub use localize::{LocalError, localize};
+pub use localize::{LocalError, Precision, localize, localize_within};
 pub use normal::{Form, NormalForm, NormalKink};
 
 use crate::builder::{BuildError, Builder};
@@ -53,15 +53,20 @@ pub enum Node<'m> {
     Linear(&'m [Term]),
     /// The largest of earlier nodes: a kink that is active at the point.
     Max(&'m [NodeId]),
+    /// The first of earlier nodes. The others belong to the conservative gradient only: a selection that takes one piece around the
+    /// point and another one, of the same value, at the point itself.
+    Taken(&'m [NodeId]),
 }
 
 /// A term of a linear combination.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// The coefficient.
+    /// The coefficient, or the middle of its enclosure.
     pub coefficient: Rational,
-    /// How far the coefficient may be from that of the program: 0 unless it is rounded.
-    pub slack: f64,
+    /// How far the coefficient of the program may be from that: 0 if it is exact.
+    pub radius: Rational,
+    /// Which number it is, if it is enclosed: coefficients of one symbol are one number, whatever else is known of it. 0 if it is exact.
+    pub symbol: u32,
     /// The node.
     pub node: NodeId,
 }
@@ -69,7 +74,7 @@ pub struct Term {
 /// A kink that is active at the point: a tie that can matter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActiveKink {
-    /// Its node, a [`Node::Max`].
+    /// Its node, a [`Node::Max`] or [`Node::Taken`].
     pub node: NodeId,
     /// The operation that has the kink.
     pub operation: &'static str,
@@ -89,15 +94,15 @@ pub struct Margin {
     pub margin: f64,
 }
 
-/// How far the numbers in a model can be trusted.
-#[derive(Clone, Debug, PartialEq)]
+/// What is known of the numbers in a model. Which branches are taken is certain in either case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exactness {
-    /// All of it is exact.
+    /// All of them are exact.
     Exact,
-    /// Coefficients are doubles; these ties could be neither proved nor refuted and were taken as the doubles say.
-    Approximate {
-        /// The equations of those ties.
-        undecided: Vec<Site>,
+    /// Some coefficients that matter are enclosed.
+    Enclosed {
+        /// The bits of the enclosures.
+        bits: u32,
     },
 }
 
@@ -105,6 +110,7 @@ pub enum Exactness {
 enum Stored {
     Linear { start: u32, end: u32 },
     Max { start: u32, end: u32 },
+    Taken { start: u32, end: u32 },
 }
 
 /// The directional derivative of a program at a point, as a piecewise-linear graph. See the [module](self).
@@ -121,8 +127,7 @@ pub struct LocalModel {
     kinks: Vec<ActiveKink>,
     margins: Vec<Margin>,
     exactness: Exactness,
-    /// Whether a coefficient was rounded to zero, so that its slack is not kept, or to nothing at all.
-    lost: bool,
+    precision: Precision,
     /// Whether an active kink has an argument that is not piecewise affine near the point.
     curved: bool,
 }
@@ -155,6 +160,7 @@ impl LocalModel {
             Some(i) => match self.nodes[i] {
                 Stored::Linear { start, end } => Node::Linear(&self.terms[start as usize..end as usize]),
                 Stored::Max { start, end } => Node::Max(&self.members[start as usize..end as usize]),
+                Stored::Taken { start, end } => Node::Taken(&self.members[start as usize..end as usize]),
             },
         }
     }
@@ -195,9 +201,54 @@ impl LocalModel {
         &self.margins
     }
 
-    /// How far the numbers can be trusted.
-    pub fn exactness(&self) -> &Exactness {
-        &self.exactness
+    /// What is known of the numbers.
+    pub fn exactness(&self) -> Exactness {
+        self.exactness
+    }
+
+    /// The precision at which its numbers are enclosed, and the limit that was set.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// The same model with one scalar output, a combination of its nodes. Kinks below it are numbered anew.
+    ///
+    /// ```
+    /// use crease_core::{exp, local::{localize, Node}, relu, trace, Rational, Tensor};
+    /// let p = trace(2, |x| exp(x[1]) * relu(x[0]) - exp(x[1]) * relu(-x[0])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ONE)]).unwrap();
+    /// assert!(!model.is_exact());
+    /// let (plus, minus) = (model.kinks()[0].node, model.kinks()[1].node);
+    /// let identity = model.of_combination(&[(plus, Rational::ONE), (minus, Rational::from(-1))]);
+    /// assert!(identity.is_exact());
+    /// ```
+    pub fn of_combination(&self, terms: &[(NodeId, Rational)]) -> LocalModel {
+        let mut one = self.clone();
+        let start = one.terms.len() as u32;
+        let term = |(node, c): &(NodeId, Rational)| Term {
+            coefficient: c.clone(),
+            radius: Rational::ZERO,
+            symbol: 0,
+            node: *node,
+        };
+        one.terms.extend(terms.iter().map(term));
+        one.nodes.push(Stored::Linear { start, end: one.terms.len() as u32 });
+        one.outputs = vec![NodeId(one.len() as u32 - 1)];
+        one.output_shapes = vec![Shape::scalar()];
+        one.values = Vec::new();
+        let used = one.used();
+        one.kinks.retain(|k| used[k.node.index()]);
+        let enclosed = one.terms_below(&used).any(|t| !t.radius.is_zero());
+        one.exactness = if enclosed { self.exactness } else { Exactness::Exact };
+        one.pruned(&used)
+    }
+
+    /// The terms of those linear nodes that are used.
+    fn terms_below<'m>(&'m self, used: &'m [bool]) -> impl Iterator<Item = &'m Term> {
+        self.nodes().zip(used).filter(|(_, used)| **used).flat_map(|(node, _)| match node {
+            Node::Linear(terms) => terms,
+            _ => &[],
+        })
     }
 
     /// Whether the arguments of all active kinks are piecewise affine near the point, as far as that can be seen from the operations. Then
@@ -216,12 +267,12 @@ impl LocalModel {
         !self.curved
     }
 
-    /// Whether everything in the model is exact.
+    /// Whether every coefficient in the model is exact.
     pub fn is_exact(&self) -> bool {
         self.exactness == Exactness::Exact
     }
 
-    /// The model as an ordinary program: from the direction to the directional derivative.
+    /// The model as an ordinary program: from the direction to the directional derivative. Of enclosed coefficients it has the middle.
     ///
     /// ```
     /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
@@ -256,6 +307,7 @@ impl LocalModel {
         for node in self.nodes().skip(self.directions) {
             let atom = match node {
                 Node::Direction(i) => atoms[i],
+                Node::Taken(members) => atoms[members[0].index()],
                 Node::Max(members) => {
                     let members: Vec<Atom> = members.iter().map(|m| atoms[m.index()]).collect();
                     b.max(&members)?

@@ -95,7 +95,7 @@ pub struct NormalForm {
 }
 
 impl LocalModel {
-    /// Eliminates the linear nodes. Kinks whose forms are all equal are no kinks, and those that no output depends on are
+    /// Eliminates the linear nodes; of enclosed coefficients it has the middle. Kinks whose forms are all equal are no kinks, and those that no output depends on are
     /// dropped.
     ///
     /// ```
@@ -114,11 +114,26 @@ impl LocalModel {
     /// The normal form, unless it takes more than so many steps: forms can be long, and linear nodes are visited once for each kink
     /// that uses them.
     pub fn normal_form_within(&self, steps: usize) -> Option<NormalForm> {
+        self.eliminated(steps, false)
+    }
+
+    /// The normal form of all that selections may choose among, unless it takes more than so many steps. Nodes that are
+    /// [taken](Node::Taken) are kinks in it, so that it is not a form of the directional derivative.
+    pub fn choices_within(&self, steps: usize) -> Option<NormalForm> {
+        self.eliminated(steps, true)
+    }
+
+    fn eliminated(&self, steps: usize, choices: bool) -> Option<NormalForm> {
         let mut left = steps;
         let mut eliminated: HashMap<NodeId, Form> = HashMap::new();
         let mut kinks: Vec<NormalKink> = Vec::new();
         for (origin, kink) in self.kinks.iter().enumerate() {
-            let Node::Max(members) = self.node(kink.node) else { continue };
+            let members = match self.node(kink.node) {
+                Node::Max(members) => members,
+                Node::Taken(members) if choices => members,
+                Node::Taken(members) => &members[..1],
+                Node::Direction(_) | Node::Linear(_) => continue,
+            };
             let mut forms: Vec<Form> = Vec::new();
             let mut kept: Vec<usize> = Vec::new();
             let mut seen: HashSet<Form> = HashSet::new();
@@ -179,7 +194,7 @@ impl LocalModel {
                     }
                     terms.len()
                 }
-                (None, Node::Max(_)) => {
+                (None, Node::Max(_) | Node::Taken(_)) => {
                     *kinks.entry(id.index()).or_default() += weight;
                     1
                 }

@@ -13,7 +13,7 @@ impl LocalModel {
             }
             match self.node(NodeId(i as u32)) {
                 Node::Linear(terms) => terms.iter().for_each(|t| used[t.node.index()] = true),
-                Node::Max(members) => members.iter().for_each(|m| used[m.index()] = true),
+                Node::Max(members) | Node::Taken(members) => members.iter().for_each(|m| used[m.index()] = true),
                 Node::Direction(_) => {}
             }
         }
@@ -35,21 +35,31 @@ impl LocalModel {
         let nodes = std::mem::take(&mut self.nodes);
         let mut terms: Vec<Term> = Vec::with_capacity(self.terms.len());
         let mut members: Vec<NodeId> = Vec::with_capacity(self.members.len());
+        let old = std::mem::take(&mut self.members);
+        let keep = |start: u32, end: u32, members: &mut Vec<NodeId>| {
+            let first = members.len() as u32;
+            members.extend(old[start as usize..end as usize].iter().map(|&m| moved(m)));
+            (first, members.len() as u32)
+        };
         let kept = nodes.into_iter().zip(&used[self.directions..]).filter(|(_, used)| **used);
         for (stored, _) in kept {
             self.nodes.push(match stored {
                 Stored::Linear { start, end } => {
                     let first = terms.len() as u32;
                     for t in &mut self.terms[start as usize..end as usize] {
-                        let coefficient = std::mem::take(&mut t.coefficient);
-                        terms.push(Term { coefficient, slack: t.slack, node: moved(t.node) });
+                        let Term { coefficient, radius, symbol, node } = t;
+                        let (coefficient, radius) = (std::mem::take(coefficient), std::mem::take(radius));
+                        terms.push(Term { coefficient, radius, symbol: *symbol, node: moved(*node) });
                     }
                     Stored::Linear { start: first, end: terms.len() as u32 }
                 }
                 Stored::Max { start, end } => {
-                    let first = members.len() as u32;
-                    members.extend(self.members[start as usize..end as usize].iter().map(|&m| moved(m)));
-                    Stored::Max { start: first, end: members.len() as u32 }
+                    let (start, end) = keep(start, end, &mut members);
+                    Stored::Max { start, end }
+                }
+                Stored::Taken { start, end } => {
+                    let (start, end) = keep(start, end, &mut members);
+                    Stored::Taken { start, end }
                 }
             });
         }

@@ -4,14 +4,16 @@
 //! they agree along the border: then their difference is a multiple of the difference that is compared, and the selection is a
 //! linear function plus a multiple of a maximum. Everything else is refused, with the reason.
 
-use super::NodeId;
-use super::localize::{LocalError, Localizer, Origins, Pair};
+use super::curvature::Class;
+use super::localize::{Local, LocalError, Localizer, Origins};
 use super::weigh::Tie;
-use crate::number::{Mixed, Number};
+use super::{Node, NodeId};
+use crate::number::{Mixed, Number, Rational};
 use crate::op::{Comparison, Logic, Op};
 use crate::program::{Atom, Equation, Program};
+use crate::run::RunFault;
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// How deep selections may be nested in branches of selections.
 const MAX_NESTED_SELECTIONS: usize = 200;
@@ -22,18 +24,33 @@ pub(super) enum Truth {
     /// The same in a neighbourhood.
     Fixed(bool),
     /// It depends on the sign of a difference that is zero at the point: whether it holds where that is negative, zero, positive.
-    Tied { left: NodeId, right: NodeId, holds: [bool; 3] },
+    Tied { switch: Switch, holds: [bool; 3] },
     /// It depends on several of them. What it is at the point.
     Complex(bool),
 }
 
+/// A difference of two values that is zero at the point.
+#[derive(Clone, Debug)]
+pub(super) struct Switch {
+    /// The numbers of the two values: differences of the same values are the same, those with the same tangent need not be.
+    values: (u32, u32),
+    left: NodeId,
+    right: NodeId,
+    class: Class,
+}
+
 impl Truth {
     /// The truth value at the point itself.
-    fn here(&self) -> bool {
+    pub fn here(&self) -> bool {
         match self {
             Truth::Fixed(b) | Truth::Complex(b) => *b,
             Truth::Tied { holds, .. } => holds[1],
         }
+    }
+
+    /// What depends on one difference; if it is the same everywhere, it depends on nothing.
+    fn tied(switch: Switch, holds: [bool; 3]) -> Truth {
+        if holds == [holds[0]; 3] { Truth::Fixed(holds[0]) } else { Truth::Tied { switch, holds } }
     }
 }
 
@@ -56,75 +73,88 @@ impl Localizer<'_> {
         numbers.iter().filter_map(|a| truths.get(a)).try_for_each(|t| self.check_truth(t))
     }
 
-    /// The condition of a selection: a truth value, or a number, which holds where it is not zero.
-    pub(super) fn condition(&mut self, a: Atom, x: &Mixed, t: NodeId, truths: &HashMap<Atom, Truth>) -> Truth {
+    /// A truth value: one by its making, or a number that is 0 or 1 and stays so.
+    pub(super) fn condition(&self, a: Atom, x: &Local, truths: &HashMap<Atom, Truth>) -> Result<Truth, LocalError> {
         if let Some(truth) = truths.get(&a) {
-            return truth.clone();
+            return Ok(truth.clone());
         }
-        self.operation = "select";
-        match (self.order(x, &Mixed::zero()), a) {
-            (Ordering::Equal, Atom::Const(_)) => Truth::Fixed(false),
-            (Ordering::Equal, Atom::Value(_)) => {
-                Truth::Tied { left: t, right: self.zero, holds: signs(Comparison::NotEqual) }
+        let holds = match x.value.exact() {
+            Some(r) if r.is_zero() => false,
+            Some(r) if r.is_one() => true,
+            Some(_) => return Err(self.run_error(RunFault::NotATruth(x.value.to_string()))),
+            None => {
+                let known = [Mixed::zero(), Mixed::one()].iter().any(|t| x.value.compare(t).is_none());
+                return Err(match known {
+                    true => self.undecided(format!("whether the condition {} is 0 or 1", x.value)),
+                    false => self.run_error(RunFault::NotATruth(x.value.to_string())),
+                });
             }
+        };
+        match x.class {
+            Class::Constant => Ok(Truth::Fixed(holds)),
             _ => {
-                self.margin(x, &Mixed::zero());
-                Truth::Fixed(true)
+                Err(self
+                    .no_derivative("a condition is a number that changes with the inputs; compare it with something"))
             }
         }
     }
 
-    /// The truth value of a comparison or of a Boolean operation, and what it is at the point.
+    /// The truth value of a comparison or of a Boolean operation.
     pub(super) fn truth(
         &mut self,
         e: &Equation<'_>,
-        args: &[&Mixed],
-        t: &[NodeId],
+        args: &[&Local],
         known: &HashMap<Atom, Truth>,
-    ) -> (Truth, bool) {
-        let part = |i: usize| match (known.get(&e.args[i]), e.args[i]) {
-            (Some(truth), _) => truth.clone(),
-            (None, Atom::Const(_)) => Truth::Fixed(*args[i] != Mixed::zero()),
-            (None, Atom::Value(_)) => Truth::Complex(*args[i] != Mixed::zero()),
-        };
-        let truth = match e.op {
+    ) -> Result<Truth, LocalError> {
+        let part = |m: &Self, i: usize| m.condition(e.args[i], args[i], known);
+        match e.op {
             Op::Compare(how) => {
                 self.operation = "select";
-                match self.order(args[0], args[1]) {
-                    Ordering::Equal if e.args[0] == e.args[1] => Truth::Fixed(how.holds(Ordering::Equal)),
-                    Ordering::Equal => Truth::Tied { left: t[0], right: t[1], holds: signs(*how) },
+                let (a, b) = (args[0], args[1]);
+                Ok(match self.order(a, b)? {
+                    Ordering::Equal if a.number == b.number => Truth::Fixed(how.holds(Ordering::Equal)),
+                    Ordering::Equal if a.class.max(b.class) == Class::Constant => {
+                        Truth::Fixed(how.holds(Ordering::Equal))
+                    }
+                    Ordering::Equal => {
+                        // one order for both ways to write a comparison
+                        let (a, b, how) = if a.number < b.number { (a, b, *how) } else { (b, a, mirrored(*how)) };
+                        let switch = Switch {
+                            values: (a.number, b.number),
+                            left: a.node,
+                            right: b.node,
+                            class: a.class.max(b.class),
+                        };
+                        Truth::tied(switch, signs(how))
+                    }
                     order => {
-                        self.margin(args[0], args[1]);
+                        self.margin(&a.value, &b.value);
                         Truth::Fixed(how.holds(order))
                     }
-                }
+                })
             }
-            Op::Logic(Logic::Not) => match part(0) {
+            Op::Logic(Logic::Not) => Ok(match part(self, 0)? {
                 Truth::Fixed(b) => Truth::Fixed(!b),
-                Truth::Tied { left, right, holds } => Truth::Tied { left, right, holds: holds.map(|h| !h) },
+                Truth::Tied { switch, holds } => Truth::tied(switch, holds.map(|h| !h)),
                 Truth::Complex(here) => Truth::Complex(!here),
-            },
+            }),
             Op::Logic(how) => {
                 // the value that settles the result whatever the other one is
                 let settles = *how == Logic::Or;
                 let both = |a: bool, b: bool| if settles { a || b } else { a && b };
-                match (part(0), part(1)) {
+                Ok(match (part(self, 0)?, part(self, 1)?) {
                     (Truth::Fixed(b), _) | (_, Truth::Fixed(b)) if b == settles => Truth::Fixed(settles),
                     (Truth::Fixed(_), other) | (other, Truth::Fixed(_)) => other,
-                    (
-                        Truth::Tied { left, right, holds },
-                        Truth::Tied { left: other_left, right: other_right, holds: other },
-                    ) if (left, right) == (other_left, other_right) => {
-                        let holds = [0, 1, 2].map(|s| both(holds[s], other[s]));
-                        if holds == [holds[0]; 3] { Truth::Fixed(holds[0]) } else { Truth::Tied { left, right, holds } }
+                    (Truth::Tied { switch, holds }, Truth::Tied { switch: second, holds: other })
+                        if switch.values == second.values =>
+                    {
+                        Truth::tied(switch, [0, 1, 2].map(|s| both(holds[s], other[s])))
                     }
                     (a, b) => Truth::Complex(both(a.here(), b.here())),
-                }
+                })
             }
-            _ => Truth::Complex(false),
-        };
-        let here = truth.here();
-        (truth, here)
+            _ => Err(self.no_derivative("it is no truth value")),
+        }
     }
 
     /// A selection function.
@@ -133,14 +163,14 @@ impl Localizer<'_> {
         q: &Program,
         e: &Equation<'_>,
         conditions: &[Truth],
-        args: &[Pair],
+        args: &[Local],
         depth: usize,
-    ) -> Result<Vec<Pair>, LocalError> {
-        let Op::Select(ids) = e.op else { return Ok(Vec::new()) };
+    ) -> Result<Vec<Local>, LocalError> {
+        let Op::Select(ids) = e.op else { return Err(self.no_derivative("it is no selection")) };
         if depth >= MAX_NESTED_SELECTIONS {
             return Err(self.no_derivative(format!("more than {MAX_NESTED_SELECTIONS} selections are nested")));
         }
-        let mut meeting: Vec<(usize, Truth)> = Vec::new();
+        let mut meeting: Vec<(usize, Switch, [bool; 3])> = Vec::new();
         let mut last = ids.len() - 1;
         for (i, truth) in conditions.iter().enumerate() {
             match truth {
@@ -152,20 +182,27 @@ impl Localizer<'_> {
                 Truth::Complex(_) => {
                     return Err(self.no_derivative("several comparisons of one condition are tied"));
                 }
-                tied => meeting.push((i, tied.clone())),
+                Truth::Tied { switch, holds } => meeting.push((i, switch.clone(), *holds)),
             }
         }
-        let branch = |m: &mut Self, i: usize| {
-            let program = q.callee(ids[i]).program.clone();
-            m.program(&program, args.to_vec(), Origins::Fixed, depth + 1)
+        let numbers: Vec<u32> = args.iter().map(|x| x.number).collect();
+        let branch = |m: &mut Self, i: usize| -> Result<Vec<Local>, LocalError> {
+            let program = &q.callee(ids[i]).program;
+            let key = (std::sync::Arc::as_ptr(program), numbers.clone());
+            if let Some(known) = m.branches.get(&key) {
+                return Ok(known.clone());
+            }
+            let results = m.program(program, args.to_vec(), Origins::Fixed, depth + 1)?;
+            m.branches.insert(key, results.clone());
+            Ok(results)
         };
         let mut results = branch(self, last)?;
-        for (i, truth) in meeting.into_iter().rev() {
+        for (i, switch, holds) in meeting.into_iter().rev() {
             let inside = branch(self, i)?;
             self.operation = "select";
             let mut joined = Vec::new();
             for (a, b) in inside.into_iter().zip(results) {
-                joined.push(self.join(&truth, a, b)?);
+                joined.push(self.join(&switch, holds, a, b)?);
             }
             results = joined;
         }
@@ -173,64 +210,118 @@ impl Localizer<'_> {
     }
 
     /// Two branches that meet where a difference is zero: `inside` where the condition holds, `outside` elsewhere.
-    fn join(&mut self, truth: &Truth, inside: Pair, outside: Pair) -> Result<Pair, LocalError> {
-        let Truth::Tied { left, right, holds } = truth else { return Ok(outside) };
+    fn join(&mut self, switch: &Switch, holds: [bool; 3], inside: Local, outside: Local) -> Result<Local, LocalError> {
+        // one value whichever branch it comes from
+        if inside.number == outside.number {
+            return Ok(inside);
+        }
         let discontinuous = |m: &Self, why: String| LocalError::Discontinuous { site: Box::new(m.site()), why };
-        match inside.0.compare(&outside.0) {
-            Some(Ordering::Equal) => {}
-            // enclosures that overlap: that they are equal cannot be refuted
-            None => self.note_undecided(),
-            Some(_) => {
-                let why = format!("the branches that meet here have the values {} and {}", inside.0, outside.0);
-                return Err(discontinuous(self, why));
-            }
+        if self.compare(&inside.value, &outside.value)?.is_ne() {
+            let why = format!("the branches that meet here have the values {} and {}", inside.value, outside.value);
+            return Err(discontinuous(self, why));
         }
-        let value = if holds[1] { inside.0 } else { outside.0 };
+        let value = if holds[1] { inside.value.clone() } else { outside.value.clone() };
+        let both = inside.class.max(outside.class);
+        // what is equal at the point may differ beside it, unless the difference is piecewise affine
+        let class = if both == Class::Constant { both } else { both.max(switch.class) };
         let one = Mixed::one();
-        let nothing = HashMap::new();
-        let difference = self.linear(&[(&one, inside.1), (&one.neg(), outside.1)]);
-        let switch = self.linear(&[(&one, *left), (&one.neg(), *right)]);
-        let apart = self.model.form(difference, &nothing);
-        if apart.is_zero() {
-            // rounded slopes that agree need not be equal
-            self.model.lost |= self.is_near(inside.1) || self.is_near(outside.1);
-            return Ok((value, outside.1));
-        }
-        if self.is_near(difference) || self.is_near(switch) {
-            let why = "whether the slopes of its branches agree cannot be proved with rounded numbers";
-            return Err(self.no_derivative(why));
-        }
-        let form = self.model.form(switch, &nothing);
-        let factor = match apart.ratio(&form) {
-            Some(factor) => Mixed::Exact(factor),
-            None if form.is_zero() => {
-                let why = "its branches have different slopes, and the tied condition does not change to first order";
-                return Err(self.no_derivative(why));
-            }
-            None if !form.kinks.is_empty() || !apart.kinks.is_empty() => {
-                let why = "whether the slopes of its branches agree along the border depends on other ties";
-                return Err(self.no_derivative(why));
-            }
-            None => {
-                return Err(discontinuous(self, "the slopes of the branches do not agree along the border".into()));
-            }
+        let difference = self.linear(&[(&one, inside.node), (&one.neg(), outside.node)])?;
+        let slope = self.linear(&[(&one, switch.left), (&one.neg(), switch.right)])?;
+        let Some(factor) = self.factor(difference, slope)? else {
+            return Ok(self.fresh(value, outside.node, class));
         };
-        // where the condition holds, the difference is factor * switch; elsewhere it is nothing
-        let tie = |_| Tie::Branches { holds: holds[1] };
+        self.bent = class == Class::Curved;
         let node = match (holds[0], holds[2]) {
+            // where the condition holds, the difference is factor * slope; elsewhere it is nothing
             (false, true) => {
-                let up = self.max(&[switch, self.zero], tie);
-                self.linear(&[(&one, outside.1), (&factor, up)])
+                let up = self.max(&[slope, self.zero], |_| Tie::Branches { first: holds[1] })?;
+                self.linear(&[(&one, outside.node), (&factor, up)])?
             }
             (true, false) => {
-                let minus = self.negated(switch);
-                let down = self.max(&[minus, self.zero], tie);
-                self.linear(&[(&one, outside.1), (&factor.neg(), down)])
+                let minus = self.negated(slope)?;
+                let down = self.max(&[minus, self.zero], |_| Tie::Branches { first: holds[1] })?;
+                self.linear(&[(&one, outside.node), (&factor.neg(), down)])?
             }
-            (true, true) => inside.1,
-            (false, false) => outside.1,
+            // the other branch only runs where the difference is zero, as at the point itself
+            (true, true) => self.taken(inside.node, outside.node, Tie::Branches { first: holds[1] })?,
+            (false, false) => self.taken(outside.node, inside.node, Tie::Branches { first: !holds[1] })?,
         };
-        Ok((value, node))
+        Ok(self.fresh(value, node, class))
+    }
+
+    /// The number by which the slope of a switch is to be multiplied for the difference of two branches, to first order; nothing if
+    /// there is no difference.
+    fn factor(&self, difference: NodeId, slope: NodeId) -> Result<Option<Mixed>, LocalError> {
+        if difference == self.zero {
+            return Ok(None);
+        }
+        let flat = "its branches have different slopes, and the tied condition does not change to first order";
+        let others = "whether the slopes of its branches agree along the border depends on other ties";
+        if self.is_near(difference) || self.is_near(slope) {
+            // in one coordinate, any two slopes are proportional
+            let parts = self.coordinates(difference).zip(self.coordinates(slope));
+            let (apart, along) = parts.ok_or_else(|| self.no_derivative(others))?;
+            let zero = Mixed::zero();
+            if apart.values().all(|c| *c == zero) {
+                return Ok(None);
+            }
+            return match (&apart.into_iter().collect::<Vec<_>>()[..], &along.into_iter().collect::<Vec<_>>()[..]) {
+                ([(i, a)], [(j, b)]) if i == j => match self.compare(b, &zero)? {
+                    Ordering::Equal => Err(self.no_derivative(flat)),
+                    _ => a.div(b).map(Some).map_err(|e| self.run_error(e.into())),
+                },
+                (_, []) => Err(self.no_derivative(flat)),
+                _ => Err(self.undecided("whether the slopes of its branches agree along the border")),
+            };
+        }
+        let nothing = HashMap::new();
+        let (apart, form) = (self.model.form(difference, &nothing), self.model.form(slope, &nothing));
+        if apart.is_zero() {
+            return Ok(None);
+        }
+        match apart.ratio(&form) {
+            Some(factor) => Ok(Some(Mixed::exactly(factor))),
+            None if form.is_zero() => Err(self.no_derivative(flat)),
+            None if !form.kinks.is_empty() || !apart.kinks.is_empty() => Err(self.no_derivative(others)),
+            None => Err(LocalError::Discontinuous {
+                site: Box::new(self.site()),
+                why: "the slopes of the branches do not agree along the border".into(),
+            }),
+        }
+    }
+
+    /// What is known of the slopes of a node by the coordinates of the direction; nothing if it depends on kinks.
+    fn coordinates(&self, node: NodeId) -> Option<BTreeMap<usize, Mixed>> {
+        let bits = self.model.precision().bits;
+        let mut adjoints: BTreeMap<NodeId, Mixed> = BTreeMap::from([(node, Mixed::one().at(bits))]);
+        let mut out = BTreeMap::new();
+        while let Some((id, weight)) = adjoints.pop_last() {
+            match self.model.node(id) {
+                _ if weight.exact().is_some_and(Rational::is_zero) => {}
+                Node::Direction(i) => {
+                    out.insert(i, weight);
+                }
+                Node::Linear(terms) => {
+                    for t in terms {
+                        let slot = adjoints.entry(t.node).or_insert_with(Mixed::zero);
+                        *slot = slot.add(&weight.mul(&t.known(bits)));
+                    }
+                }
+                Node::Max(_) | Node::Taken(_) => return None,
+            }
+        }
+        Some(out)
+    }
+}
+
+/// The comparison of b with a that holds where that of a with b does.
+fn mirrored(how: Comparison) -> Comparison {
+    match how {
+        Comparison::Less => Comparison::Greater,
+        Comparison::LessEqual => Comparison::GreaterEqual,
+        Comparison::Greater => Comparison::Less,
+        Comparison::GreaterEqual => Comparison::LessEqual,
+        Comparison::Equal | Comparison::NotEqual => how,
     }
 }
 

@@ -15,8 +15,8 @@ pub(super) enum Tie {
     /// An exchange of neighbours in a sort: whether it is the first member that moves up if the first of tied elements is wanted,
     /// and if the last is.
     Exchange { kink: Kink, first: bool, last: bool },
-    /// Branches of a selection function: whether the condition, which the first member stands for, holds at the point.
-    Branches { holds: bool },
+    /// Branches of a selection function: whether the first member is that of the branch which runs at the point itself.
+    Branches { first: bool },
 }
 
 impl ActiveKink {
@@ -74,7 +74,7 @@ impl ActiveKink {
                 Ties::Last => Some(unit(*last)),
                 Ties::Average | Ties::Every => None,
             },
-            Tie::Branches { holds } => Some(unit(*holds)),
+            Tie::Branches { first } => Some(unit(*first)),
         }
     }
 }

@@ -4,13 +4,13 @@
 //! so what leaves encloses whatever exact arithmetic would have given. The
 //! rounding error of each sum, product, quotient and root is itself computed,
 //! by an error-free transformation; an endpoint moves only if its error has
-//! the wrong sign, and an exact result stays a point. Library functions are
-//! trusted to a few units in the last place, and widened by more.
+//! the wrong sign, and an exact result stays a point. Elementary functions are
+//! those of [`Enclosure`], rounded outward: no library of the platform is trusted.
 //!
 //! An endpoint that overflows becomes infinite, which is still an enclosure;
 //! infinity itself is never a member.
 
-use super::{Number, NumberError, Rational};
+use super::{Enclosure, Number, NumberError, Rational};
 use std::cmp::Ordering;
 use std::f64::consts::TAU;
 use std::fmt;
@@ -233,50 +233,49 @@ fn power_bounds(x: f64, mut n: u32) -> (f64, f64) {
     result
 }
 
-/// Bounds on a value that a library computed to within less than `ulps` units
-/// in the last place, and that is known to be between `least` and `most`.
-fn around(value: f64, ulps: u32, least: f64, most: f64) -> (f64, f64) {
-    let (mut lo, mut hi) = (value, value);
-    for _ in 0..ulps {
-        (lo, hi) = (lo.next_down(), hi.next_up());
+/// More bits than a float has, so that an enclosure of a value is rounded to the floats next to it.
+const BITS: u32 = 64;
+
+/// The floats around the value of a function at a float, which may be infinite where the function has a limit.
+fn around(x: f64, function: impl Fn(&Enclosure) -> Enclosure) -> (f64, f64) {
+    match Rational::from_f64(x) {
+        Some(x) => function(&Enclosure::of(&x, BITS)).outer(),
+        None => (f64::NEG_INFINITY, f64::INFINITY),
     }
-    (lo.max(least), hi.min(most))
 }
 
 fn exp_bounds(x: f64) -> (f64, f64) {
     match x {
-        0.0 => (1.0, 1.0),
         f64::NEG_INFINITY => (0.0, 0.0),
-        _ => around(x.exp(), 2, 0.0, f64::INFINITY),
+        _ => {
+            let (lo, hi) = around(x, Enclosure::exp);
+            // what is too large to be written down is not negative all the same
+            (lo.max(if x > 0.0 { 1.0 } else { 0.0 }), hi)
+        }
     }
 }
 
 fn log_bounds(x: f64) -> (f64, f64) {
     match x {
-        1.0 => (0.0, 0.0),
-        _ => around(x.ln(), 2, f64::NEG_INFINITY, f64::INFINITY),
+        // members are finite, and that of the largest float is above 709
+        f64::INFINITY => (709.0, x),
+        _ => around(x, |e| e.log().unwrap_or(Enclosure::whole(BITS))),
     }
 }
 
 fn sin_bounds(x: f64) -> (f64, f64) {
-    match x {
-        0.0 => (0.0, 0.0),
-        _ => around(x.sin(), 2, -1.0, 1.0),
-    }
+    around(x, Enclosure::sin)
 }
 
 fn cos_bounds(x: f64) -> (f64, f64) {
-    match x {
-        0.0 => (1.0, 1.0),
-        _ => around(x.cos(), 2, -1.0, 1.0),
-    }
+    around(x, Enclosure::cos)
 }
 
 fn tanh_bounds(x: f64) -> (f64, f64) {
     match x {
-        0.0 => (0.0, 0.0),
-        // Widely used libraries are off by more than two units here.
-        _ => around(x.tanh(), 4, -1.0, 1.0),
+        f64::INFINITY => (1.0_f64.next_down(), 1.0),
+        f64::NEG_INFINITY => (-1.0, (-1.0_f64).next_up()),
+        _ => around(x, Enclosure::tanh),
     }
 }
 

@@ -1,63 +1,112 @@
 //! Numbers that are exact for as long as they can be, and certain enclosures from then on.
 
-use super::{Interval, Number, NumberError, Rational};
+use super::{Enclosure, Number, NumberError, Rational};
 use std::cmp::Ordering;
 use std::fmt;
 
 /// Exact numbers longer than this go on as enclosures: a chain of products would otherwise double its length at every step.
 const MAX_BITS: usize = 1 << 16;
 
-/// An exact rational, or an interval that certainly holds the number.
+/// The precision of enclosures where nobody asked for one.
+const DEFAULT_BITS: u32 = 128;
+
+/// An exact rational, or an enclosure that certainly holds the number.
 ///
-/// This is what kinks are decided with: a comparison of exact numbers is exact, one of enclosures is certain or not told.
+/// This is what kinks are decided with: a comparison of exact numbers is exact, one of enclosures is certain or not told. A number
+/// carries the precision at which it will be enclosed once it stops being exact; that of a result is the larger of its arguments'.
 ///
 /// ```
 /// use crease_core::number::{Mixed, Number, Rational};
-/// let x = Mixed::from_rational(&Rational::from(0)).unwrap();
-/// assert_eq!(x.exp().unwrap(), Mixed::Exact(Rational::ONE)); // exp 0 is 1, exactly
+/// let x = Mixed::exactly(Rational::from(0));
+/// assert_eq!(x.exp().unwrap(), Mixed::one()); // exp 0 is 1, exactly
 /// let e = Mixed::one().exp().unwrap();
-/// assert!(matches!(e, Mixed::Near(_)));
+/// assert!(e.exact().is_none());
 /// assert_eq!(e.sub(&e).compare(&Mixed::zero()), None); // an enclosure of 0 is not 0
+///
+/// // exp(10^-20) and exp(2 * 10^-20) are told apart by enough bits
+/// let tiny = |bits: u32, n: &str| Mixed::exactly(n.parse().unwrap()).at(bits).exp().unwrap();
+/// assert_eq!(tiny(53, "1e-20").compare(&tiny(53, "2e-20")), None);
+/// assert!(tiny(128, "1e-20").compare(&tiny(128, "2e-20")).unwrap().is_lt());
 /// ```
+#[derive(Clone, Debug)]
+pub struct Mixed {
+    known: Known,
+    /// 0 where any precision will do
+    bits: u32,
+}
+
 #[derive(Clone, Debug, PartialEq)]
-pub enum Mixed {
-    /// The number itself.
+enum Known {
     Exact(Rational),
-    /// An enclosure.
-    Near(Interval),
+    Near(Enclosure),
+}
+
+impl PartialEq for Mixed {
+    /// Whether the same is known of both, at whatever precision that was found.
+    fn eq(&self, other: &Self) -> bool {
+        self.known == other.known
+    }
 }
 
 impl Mixed {
-    /// The enclosure; for an exact number the tightest one.
-    pub fn interval(&self) -> Interval {
-        match self {
-            // a rational always has an enclosure
-            Mixed::Exact(r) => Interval::from_rational(r).unwrap_or(Interval::point(f64::NAN)),
-            Mixed::Near(i) => *i,
+    /// The number itself.
+    pub fn exactly(r: Rational) -> Mixed {
+        Mixed { known: Known::Exact(r), bits: 0 }
+    }
+
+    /// A number of which an enclosure is known.
+    pub fn enclosed(e: Enclosure) -> Mixed {
+        let bits = e.bits();
+        match e.point() {
+            Some(r) => Mixed { known: Known::Exact(r), bits },
+            None => Mixed { known: Known::Near(e), bits },
+        }
+    }
+
+    /// The same, to be enclosed with so many bits once it stops being exact.
+    pub fn at(mut self, bits: u32) -> Mixed {
+        self.bits = bits;
+        self
+    }
+
+    /// The enclosure; for an exact number the tightest one at its precision.
+    pub fn enclosure(&self) -> Enclosure {
+        self.enclosure_at(self.bits)
+    }
+
+    fn enclosure_at(&self, bits: u32) -> Enclosure {
+        match &self.known {
+            Known::Exact(r) => Enclosure::of(r, if bits == 0 { DEFAULT_BITS } else { bits }),
+            Known::Near(e) => e.clone(),
         }
     }
 
     /// The exact number, if it is known.
     pub fn exact(&self) -> Option<&Rational> {
-        match self {
-            Mixed::Exact(r) => Some(r),
-            Mixed::Near(_) => None,
+        match &self.known {
+            Known::Exact(r) => Some(r),
+            Known::Near(_) => None,
         }
     }
 
-    fn exact_or_near(r: Rational) -> Self {
-        if r.bits() <= MAX_BITS { Mixed::Exact(r) } else { Mixed::Near(Mixed::Exact(r).interval()) }
+    fn exact_or_near(r: Rational, bits: u32) -> Self {
+        let exact = Mixed { known: Known::Exact(r), bits };
+        match &exact.known {
+            Known::Exact(r) if r.bits() > MAX_BITS => Mixed { known: Known::Near(exact.enclosure()), bits },
+            _ => exact,
+        }
     }
 
     fn both(
         &self,
         other: &Self,
         exact: impl FnOnce(&Rational, &Rational) -> Rational,
-        near: impl FnOnce(&Interval, &Interval) -> Interval,
+        near: impl FnOnce(&Enclosure, &Enclosure) -> Enclosure,
     ) -> Self {
-        match (self, other) {
-            (Mixed::Exact(a), Mixed::Exact(b)) => Mixed::exact_or_near(exact(a, b)),
-            _ => Mixed::Near(near(&self.interval(), &other.interval())),
+        let bits = self.bits.max(other.bits);
+        match (&self.known, &other.known) {
+            (Known::Exact(a), Known::Exact(b)) => Mixed::exact_or_near(exact(a, b), bits),
+            _ => Mixed { known: Known::Near(near(&self.enclosure_at(bits), &other.enclosure_at(bits))), bits },
         }
     }
 
@@ -65,116 +114,129 @@ impl Mixed {
     fn try_both(
         &self,
         exact: impl FnOnce(&Rational) -> Result<Rational, NumberError>,
-        near: impl FnOnce(&Interval) -> Result<Interval, NumberError>,
+        near: impl FnOnce(&Enclosure) -> Result<Enclosure, NumberError>,
     ) -> Result<Self, NumberError> {
-        match self {
-            Mixed::Exact(a) => match exact(a) {
-                Ok(r) => Ok(Mixed::exact_or_near(r)),
-                Err(NumberError::NotExact { .. } | NumberError::TooLarge) => near(&self.interval()).map(Mixed::Near),
+        let enclosed = |e| Mixed { known: Known::Near(e), bits: self.bits };
+        match &self.known {
+            Known::Exact(a) => match exact(a) {
+                Ok(r) => Ok(Mixed::exact_or_near(r, self.bits)),
+                Err(NumberError::NotExact { .. } | NumberError::TooLarge) => near(&self.enclosure()).map(enclosed),
                 Err(e) => Err(e),
             },
-            Mixed::Near(i) => near(i).map(Mixed::Near),
+            Known::Near(e) => near(e).map(enclosed),
         }
     }
 }
 
 impl fmt::Display for Mixed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Mixed::Exact(r) => r.fmt(f),
-            Mixed::Near(i) => i.fmt(f),
+        match &self.known {
+            Known::Exact(r) => r.fmt(f),
+            Known::Near(e) => e.fmt(f),
         }
     }
 }
 
 impl Number for Mixed {
-    const NAME: &'static str = "exact rationals, else intervals";
+    const NAME: &'static str = "exact rationals, else enclosures";
     const EXACT: bool = false;
 
     fn from_rational(r: &Rational) -> Result<Self, NumberError> {
-        Ok(Mixed::Exact(r.clone()))
+        Ok(Mixed::exactly(r.clone()))
     }
 
     fn zero() -> Self {
-        Mixed::Exact(Rational::ZERO)
+        Mixed::exactly(Rational::ZERO)
     }
 
     fn one() -> Self {
-        Mixed::Exact(Rational::ONE)
+        Mixed::exactly(Rational::ONE)
     }
 
     fn from_usize(n: usize) -> Self {
-        Mixed::Exact(Rational::from_usize(n))
+        Mixed::exactly(Rational::from_usize(n))
     }
 
     fn add(&self, other: &Self) -> Self {
-        self.both(other, |a, b| a + b, |a, b| a.add(b))
+        self.both(other, |a, b| a + b, Enclosure::add)
     }
 
     fn sub(&self, other: &Self) -> Self {
-        self.both(other, |a, b| a - b, |a, b| a.sub(b))
+        self.both(other, |a, b| a - b, Enclosure::sub)
     }
 
     fn mul(&self, other: &Self) -> Self {
-        match (self, other) {
+        match (&self.known, &other.known) {
             // zero times anything is zero, whatever is known of the rest
-            (Mixed::Exact(zero), _) | (_, Mixed::Exact(zero)) if zero.is_zero() => Mixed::zero(),
-            _ => self.both(other, |a, b| a * b, |a, b| a.mul(b)),
+            (Known::Exact(zero), _) | (_, Known::Exact(zero)) if zero.is_zero() => {
+                Mixed::zero().at(self.bits.max(other.bits))
+            }
+            _ => self.both(other, |a, b| a * b, Enclosure::mul),
         }
     }
 
     fn neg(&self) -> Self {
-        match self {
-            Mixed::Exact(r) => Mixed::Exact(-r),
-            Mixed::Near(i) => Mixed::Near(i.neg()),
-        }
+        let known = match &self.known {
+            Known::Exact(r) => Known::Exact(-r),
+            Known::Near(e) => Known::Near(e.neg()),
+        };
+        Mixed { known, bits: self.bits }
     }
 
     fn div(&self, other: &Self) -> Result<Self, NumberError> {
-        match (self, other) {
-            (Mixed::Exact(a), Mixed::Exact(b)) => {
-                Ok(Mixed::exact_or_near(a.checked_div(b).ok_or(NumberError::DivisionByZero)?))
+        let bits = self.bits.max(other.bits);
+        match (&self.known, &other.known) {
+            (Known::Exact(a), Known::Exact(b)) => {
+                Ok(Mixed::exact_or_near(a.checked_div(b).ok_or(NumberError::DivisionByZero)?, bits))
             }
-            _ => Ok(Mixed::Near(self.interval().div(&other.interval())?)),
+            _ => {
+                let quotient = self.enclosure_at(bits).div(&other.enclosure_at(bits))?;
+                match &self.known {
+                    Known::Exact(zero) if zero.is_zero() => Ok(self.clone()),
+                    _ => Ok(Mixed { known: Known::Near(quotient), bits }),
+                }
+            }
         }
     }
 
     fn exp(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::exp, Number::exp)
+        self.try_both(Number::exp, |e| Ok(e.exp()))
     }
 
     fn log(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::log, Number::log)
+        self.try_both(Number::log, Enclosure::log)
     }
 
     fn sqrt(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::sqrt, Number::sqrt)
+        self.try_both(Number::sqrt, Enclosure::sqrt)
     }
 
     fn sin(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::sin, Number::sin)
+        self.try_both(Number::sin, |e| Ok(e.sin()))
     }
 
     fn cos(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::cos, Number::cos)
+        self.try_both(Number::cos, |e| Ok(e.cos()))
     }
 
     fn tanh(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::tanh, Number::tanh)
+        self.try_both(Number::tanh, |e| Ok(e.tanh()))
     }
 
     fn sigmoid(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::sigmoid, Number::sigmoid)
+        self.try_both(Number::sigmoid, |e| Ok(e.sigmoid()))
     }
 
     fn powi(&self, exponent: i32) -> Result<Self, NumberError> {
-        self.try_both(|r| r.powi(exponent), |i| i.powi(exponent))
+        self.try_both(|r| r.powi(exponent), |e| e.powi(exponent))
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {
-        match (self, other) {
-            (Mixed::Exact(a), Mixed::Exact(b)) => Some(a.cmp(b)),
-            _ => self.interval().compare(&other.interval()),
+        match (&self.known, &other.known) {
+            (Known::Exact(a), Known::Exact(b)) => Some(a.cmp(b)),
+            (Known::Exact(a), Known::Near(e)) => apart(a, e),
+            (Known::Near(e), Known::Exact(a)) => apart(a, e).map(Ordering::reverse),
+            (Known::Near(a), Known::Near(b)) => a.compare(b),
         }
     }
 
@@ -192,40 +254,43 @@ impl Number for Mixed {
         match self.compare(other) {
             Some(Ordering::Less) => Ok(other.clone()),
             Some(_) => Ok(self.clone()),
-            None => self.interval().max(&other.interval()).map(Mixed::Near),
+            None => Ok(self.both(other, |a, b| Ord::max(a, b).clone(), Enclosure::max)),
         }
     }
 
     fn min(&self, other: &Self) -> Result<Self, NumberError> {
-        match self.compare(other) {
-            Some(Ordering::Greater) => Ok(other.clone()),
-            Some(_) => Ok(self.clone()),
-            None => self.interval().min(&other.interval()).map(Mixed::Near),
-        }
+        Number::max(&Number::neg(self), &Number::neg(other)).map(|x| Number::neg(&x))
     }
 
     fn is_finite(&self) -> bool {
-        match self {
-            Mixed::Exact(_) => true,
-            Mixed::Near(i) => i.lo().is_finite() && i.hi().is_finite(),
+        match &self.known {
+            Known::Exact(_) => true,
+            Known::Near(e) => e.is_bounded(),
         }
     }
 
     fn hull(&self, other: &Self) -> Option<Self> {
-        if let (Mixed::Exact(a), Mixed::Exact(b)) = (self, other)
-            && a == b
-        {
-            return Some(self.clone());
+        match (&self.known, &other.known) {
+            (Known::Exact(a), Known::Exact(b)) if a == b => Some(self.clone()),
+            _ => {
+                let bits = self.bits.max(other.bits);
+                let hull = self.enclosure_at(bits).hull(&other.enclosure_at(bits));
+                Some(Mixed { known: Known::Near(hull), bits })
+            }
         }
-        self.interval().hull(&other.interval()).map(Mixed::Near)
     }
 
     fn to_f64(&self) -> f64 {
-        match self {
-            Mixed::Exact(r) => r.to_f64(),
-            Mixed::Near(i) => i.to_f64(),
+        match &self.known {
+            Known::Exact(r) => r.to_f64(),
+            Known::Near(e) => e.to_f64(),
         }
     }
+}
+
+/// How an exact number compares with all members of an enclosure. That of a single point compares, too.
+fn apart(a: &Rational, e: &Enclosure) -> Option<Ordering> {
+    e.compare(&Enclosure::of(a, e.bits())).map(Ordering::reverse)
 }
 
 #[cfg(test)]
@@ -234,17 +299,18 @@ mod tests {
 
     #[test]
     fn long_numbers_become_enclosures() {
-        let mut x = Mixed::Exact(Rational::new(3, 2).unwrap());
+        let mut x = Mixed::exactly(Rational::new(3, 2).unwrap());
         for _ in 0..40 {
             x = x.mul(&x);
         }
-        assert!(matches!(x, Mixed::Near(_)));
+        assert!(x.exact().is_none());
     }
 
     #[test]
     fn known_zero_stays_exact() {
         let e = Mixed::one().exp().unwrap();
         assert_eq!(e.mul(&Mixed::zero()), Mixed::zero());
+        assert_eq!(Mixed::zero().div(&e).unwrap(), Mixed::zero());
         assert_eq!(e.sub(&e).exact(), None);
     }
 
@@ -252,14 +318,25 @@ mod tests {
     fn what_cannot_be_compared_is_enclosed() {
         let e = Mixed::one().exp().unwrap();
         let near_zero = e.sub(&e);
-        assert!(near_zero.relu().unwrap().interval().contains(&Rational::ZERO));
-        assert!(Number::abs(&near_zero).unwrap().interval().contains(&Rational::ZERO));
+        assert!(near_zero.relu().unwrap().enclosure().contains(&Rational::ZERO));
+        assert!(Number::abs(&near_zero).unwrap().enclosure().contains(&Rational::ZERO));
         assert_eq!(Number::max(&e, &Mixed::zero()).unwrap(), e);
+        assert_eq!(Number::min(&e, &Mixed::zero()).unwrap(), Mixed::zero());
     }
 
     #[test]
     fn faults_are_not_hidden_by_enclosures() {
         assert_eq!(Mixed::zero().log(), Err(NumberError::LogOfNonPositive));
         assert_eq!(Mixed::one().div(&Mixed::zero()), Err(NumberError::DivisionByZero));
+    }
+
+    #[test]
+    fn an_exact_number_is_compared_without_rounding_it_away() {
+        // 1/3 is no float; the enclosure of exp(1) - exp(1) + 1/3 holds it at every precision
+        let third = Mixed::exactly(Rational::new(1, 3).unwrap());
+        let e = Mixed::one().exp().unwrap();
+        assert_eq!(e.sub(&e).add(&third).compare(&third), None);
+        assert!(e.compare(&third).unwrap().is_gt());
+        assert!(third.compare(&e).unwrap().is_lt());
     }
 }

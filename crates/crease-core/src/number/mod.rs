@@ -10,6 +10,7 @@
 //! | [`Rational`] | the exact value; functions without one are errors |
 //! | [`Field61`] | the exact value modulo a 61-bit prime, at constant cost |
 //! | [`Interval`] | two `f64` that certainly enclose the exact value |
+//! | [`Enclosure`] | the same at any precision; no [`Number`] of its own |
 //! | [`Mixed`] | the exact value for as long as there is one, then an enclosure |
 //!
 //! Nothing here panics: every operation that can fail returns a `Result`, and
@@ -29,12 +30,14 @@
 //! assert!(square_plus_tenth(&Interval::point(2.0)).unwrap().contains(&exact));
 //! ```
 
+mod enclosure;
 mod field;
 mod float;
 mod interval;
 mod mixed;
 mod rational;
 
+pub use enclosure::Enclosure;
 pub use field::Field61;
 pub use interval::Interval;
 pub use mixed::Mixed;
@@ -71,6 +74,9 @@ pub enum NumberError {
     /// An enclosure holds points on both sides of what the operation must decide.
     #[error("the enclosure is too wide to decide this operation")]
     Undecided,
+    /// A truth value is needed, and this is none.
+    #[error("a condition must be 1 or 0, true or false, but here it is {0}")]
+    NotATruth(String),
     /// An exact number would grow past the size limit.
     #[error("the exact number grew past ten million bits")]
     TooLarge,

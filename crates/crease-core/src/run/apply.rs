@@ -37,9 +37,9 @@ pub(crate) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>
             Some(order) => Ok(truth(how.holds(order))),
             None => undecided(&N::zero(), &N::one(), || Ok(truth(false)), &[a, b]),
         }),
-        Op::Logic(Logic::And) => binary(&|a, b| a.min(b)),
-        Op::Logic(Logic::Or) => binary(&|a, b| a.max(b)),
-        Op::Logic(Logic::Not) => unary(&|a| Ok(N::one().sub(a))),
+        Op::Logic(Logic::And) => binary(&|a, b| known_truth(a)?.min(known_truth(b)?)),
+        Op::Logic(Logic::Or) => binary(&|a, b| known_truth(a)?.max(known_truth(b)?)),
+        Op::Logic(Logic::Not) => unary(&|a| Ok(N::one().sub(known_truth(a)?))),
         Op::Kink(kink) => kinked(p, e, kink, None, args),
         Op::Joint(kink, choice) => kinked(p, e, kink, Some(choice), args),
         Op::LogSumExp(lane) => lanes::each(p, e, *lane, args, |group| lanes::log_sum_exp(group, false)),
@@ -70,6 +70,15 @@ pub(crate) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>
 
 fn truth<N: Number>(holds: bool) -> N {
     if holds { N::one() } else { N::zero() }
+}
+
+/// A number that is a truth value: 0, 1, a set that may hold one of them, or what floats make of a comparison with NaN.
+fn known_truth<N: Number>(x: &N) -> Result<&N, NumberError> {
+    let apart = |t: N| x.compare(&t).is_some_and(|order| order.is_ne());
+    match apart(N::zero()) && apart(N::one()) {
+        true => Err(NumberError::NotATruth(x.to_string())),
+        false => Ok(x),
+    }
 }
 
 /// What to return when a comparison cannot be told: everything between `low` and `high` for numbers that are sets, the

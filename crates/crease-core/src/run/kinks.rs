@@ -3,7 +3,7 @@
 use super::{Arg, Arithmetic, Observer, RunError, Site, run_with};
 use crate::number::Number;
 use crate::op::{Kink, Lane, Op};
-use crate::program::Program;
+use crate::program::{Atom, Program, Value};
 use crate::tensor::Tensor;
 use std::cmp::Ordering;
 
@@ -66,6 +66,10 @@ impl<N: Number> Observer<N> for Watch {
             (0..len).for_each(|k| count.note(args[0].get(k).compare(args[1].get(k))));
             return self.hit(p, i, how.sign(), count);
         }
+        if let Op::Logic(how) = e.op {
+            let possible = numbers(p, e.args);
+            return self.hit(p, i, how.word(), Count { certain: 0, possible });
+        }
         let (Op::Kink(kink) | Op::Joint(kink, _)) = e.op else { return };
         match kink {
             Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => {
@@ -98,14 +102,18 @@ impl<N: Number> Observer<N> for Watch {
     }
 
     fn chosen(&mut self, p: &Program, i: usize, open: usize) {
-        // an input that is itself the condition: whether its neighbours choose the same branch is not seen from here
         let e = p.equation(i);
         let conditions = &e.args[..e.op.callees().len() - 1];
-        let inputs = conditions.iter().filter_map(|a| a.value()).filter(|v| p.definition(*v).is_none()).count();
         if open == 0 {
-            self.hit(p, i, "select", Count { certain: 0, possible: inputs });
+            self.hit(p, i, "select", Count { certain: 0, possible: numbers(p, conditions) });
         }
     }
+}
+
+/// How many truth values are not so by their making: whether they stay 0 or 1 beside the point is not seen from here.
+fn numbers(p: &Program, truths: &[Atom]) -> usize {
+    let made = |v: Value| p.definition(v).is_some_and(|i| matches!(p.equation(i).op, Op::Compare(_) | Op::Logic(_)));
+    truths.iter().filter_map(|a| a.value()).filter(|v| !made(*v)).count()
 }
 
 impl Watch {

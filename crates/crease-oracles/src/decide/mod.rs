@@ -13,9 +13,10 @@
 //!
 //! No answer rests on floating point: a *no* is a direction along which the model is evaluated exactly, and each lemma behind a
 //! *yes* has exact multipliers. [`Decision::certificate`] writes both down for an independent checker.
-//! Deliberately absent: any tolerance. Where the model itself is not exact, the answer is no if enclosures of derivatives show it,
-//! yes if no kink is active, and unknown otherwise.
+//! Deliberately absent: any tolerance. [Where coefficients are enclosed](enclosed), the answer is no if two gradients differ whatever the
+//! coefficients are, yes if no kink is active whatever they are, and unknown otherwise.
 
+mod enclosed;
 mod form;
 mod proof;
 mod relus;
@@ -26,8 +27,8 @@ mod theory;
 use crate::conservative::GRAPH_BUDGET;
 use crate::sweep::sizes;
 use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, directional, output};
-use crease_core::local::{Exactness, LocalModel, NormalForm};
-use crease_core::number::{Interval, Number, Rational};
+use crease_core::local::{LocalModel, NormalForm};
+use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 use form::Form;
 use proof::Proof;
@@ -101,12 +102,9 @@ pub enum Limit {
     /// The model is too large to be rewritten.
     #[error("the model has too many terms to be searched")]
     TooLarge,
-    /// Coefficients of the model are rounded.
-    #[error("coefficients are rounded, since not all operations have exact values here")]
-    Rounded,
-    /// Ties that could be neither proved nor refuted.
-    #[error("{} could be neither proved nor refuted", if *.0 == 1 { "1 tie".into() } else { format!("{} ties", .0) })]
-    Ties(usize),
+    /// Coefficients of the model are enclosed, with so many bits.
+    #[error("not all operations have exact values here, and enclosures of {0} bits do not tell")]
+    Bits(u32),
 }
 
 /// The answer.
@@ -134,7 +132,7 @@ pub enum Argument {
     Rewriting,
     /// Gradients along random directions.
     Directions,
-    /// Certain enclosures of the derivatives along a direction and its opposite; the subgradients are rounded.
+    /// Certain enclosures of gradients, which do not meet.
     Enclosure,
     /// The search.
     Search,
@@ -216,25 +214,12 @@ struct Written {
 /// ```
 pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<'_>) -> Result<Decision, OracleError> {
     output(model, output_number)?;
+    if !model.is_exact() {
+        return enclosed::decide(model, output_number, effort);
+    }
     let first = clarke_element(model, output_number, effort.seed)?;
     let mut counts = SearchCounts::default();
     let decide = |verdict, by, counts, written| Ok(Decision { verdict, by, counts, written });
-    if let Exactness::Approximate { undecided } = model.exactness() {
-        let limit = match undecided.len() {
-            0 if model.kinks().is_empty() => return decide(Verdict::Yes(first), Argument::NoKinks, counts, None),
-            0 => Limit::Rounded,
-            n => Limit::Ties(n),
-        };
-        let second = by_directions(model, output_number, &first, effort)?;
-        return match second.filter(|e| bent(model, output_number, &e.direction)) {
-            Some(e) => {
-                let opposite: Vec<Rational> = e.direction.iter().map(|x| -x).collect();
-                let other = clarke_along(model, output_number, &opposite)?.unwrap_or(first);
-                decide(Verdict::No(Box::new([other, e])), Argument::Enclosure, counts, None)
-            }
-            None => decide(Verdict::Unknown { limit, best: vec![first] }, Argument::Nothing, counts, None),
-        };
-    }
     let normal = model.normal_form_within(GRAPH_BUDGET);
     let relus = normal.as_ref().and_then(|n| Relus::new(n, output_number, REWRITING_BUDGET));
     let written = move |proof| normal.map(|normal| Written { normal, output: output_number, proof });
@@ -273,14 +258,6 @@ pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<
         }
         Outcome::Limit(limit) => decide(Verdict::Unknown { limit, best: vec![first] }, Argument::Nothing, counts, None),
     }
-}
-
-/// Whether the derivatives along a direction and its opposite certainly do not cancel, so that there is no gradient.
-fn bent(model: &LocalModel, output_number: usize, direction: &[Rational]) -> bool {
-    let opposite: Vec<Rational> = direction.iter().map(|x| -x).collect();
-    let sum = |(a, b): (Vec<Interval>, Vec<Interval>)| a[output_number].add(&b[output_number]);
-    let both = model.enclosure(direction).zip(model.enclosure(&opposite)).map(sum);
-    both.is_some_and(|s| s.lo() > 0.0 || s.hi() < 0.0)
 }
 
 /// A vector as a form in the direction.

@@ -29,7 +29,7 @@ impl Found {
     pub fn add(&mut self, gradient: Vec<Rational>, direction: Vec<Rational>) -> &Neighbour {
         let hash = self.hasher.hash_one(&gradient[..]);
         self.by_hash.entry(hash).or_default().push(self.list.len() as u32);
-        self.list.push(Neighbour { gradient, direction, cells: 1 });
+        self.list.push(Neighbour { gradient, radius: None, direction, cells: 1 });
         &self.list[self.list.len() - 1]
     }
 }

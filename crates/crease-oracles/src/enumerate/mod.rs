@@ -26,8 +26,9 @@ mod prune;
 mod tree;
 mod witness;
 
-use crate::{OracleError, clarke_along, clarke_element, output};
-use crease_core::local::{LocalModel, NormalForm};
+use crate::enclosed::apart;
+use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, output};
+use crease_core::local::{Exactness, LocalModel, NormalForm};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -36,6 +37,9 @@ use tree::Tree;
 
 /// How many steps may be spent on the normal form.
 const NORMAL_FORM_STEPS: usize = 50_000_000;
+
+/// How many random directions are looked at where coefficients are enclosed.
+const ENCLOSED_DIRECTIONS: u64 = 64;
 
 /// How many node visits may be spent on showing directions along which kinks do not tie that do not matter.
 const GENERIC_VISITS: usize = 50_000_000;
@@ -90,9 +94,9 @@ pub enum EnumerateLimit {
     /// order, takes along directions: all in the list are neighbouring gradients, but there may be more.
     #[error("the arguments of kinks are curved here, so there may be gradients that no straight direction shows")]
     FirstOrder,
-    /// Coefficients of the model are rounded, and ties may be open: the list is that of the rounded model.
-    #[error("coefficients of the local model are rounded")]
-    Rounded,
+    /// Coefficients of the model are enclosed: what is in the list is certain, but there may be more.
+    #[error("coefficients of the local model are enclosed, with {0} bits, so there may be more")]
+    Enclosed(u32),
 }
 
 /// A neighbouring gradient.
@@ -103,7 +107,7 @@ pub enum EnumerateLimit {
 /// let p = trace(1, |x| abs(x[0])).unwrap();
 /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
 /// let mut shown = Vec::new();
-/// for Neighbour { gradient, direction, cells } in neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap().gradients {
+/// for Neighbour { gradient, direction, cells, .. } in neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap().gradients {
 ///     shown.push(format!("{} along {} in {cells} cell", gradient[0], direction[0]));
 /// }
 /// shown.sort();
@@ -113,10 +117,18 @@ pub enum EnumerateLimit {
 pub struct Neighbour {
     /// The gradient.
     pub gradient: Vec<Rational>,
+    /// How far each coordinate may be from that of the program; nothing if all of it is exact.
+    pub radius: Option<Vec<Rational>>,
     /// The program is differentiable at x + t d for small t > 0, and its gradient there tends to this one.
     pub direction: Vec<Rational>,
     /// In how many cells it is the gradient, of those that were visited.
     pub cells: u64,
+}
+
+impl Neighbour {
+    fn of(e: ClarkeElement) -> Self {
+        Neighbour { gradient: e.gradient, radius: e.radius, direction: e.direction, cells: 1 }
+    }
 }
 
 impl AsRef<[Rational]> for Neighbour {
@@ -245,15 +257,18 @@ pub fn neighbouring_gradients_with(
     mut tell: impl FnMut(EnumerateEvent<'_>) -> ControlFlow<()>,
 ) -> Result<Neighbours, OracleError> {
     output(model, output_number)?;
+    if let Exactness::Enclosed { bits } = model.exactness() {
+        return enclosed(model, output_number, limits, bits, tell);
+    }
     let Some(normal) = model.normal_form_within(NORMAL_FORM_STEPS) else {
         let one = clarke_element(model, output_number, 1)?;
-        let one = Neighbour { gradient: one.gradient, direction: one.direction, cells: 1 };
+        let one = Neighbour::of(one);
         let _ = tell(EnumerateEvent::Gradient(&one));
         return Ok(Neighbours {
             gradients: vec![one],
             cells: 1,
             limit: Some(EnumerateLimit::TooLarge),
-            exact: model.is_exact(),
+            exact: true,
             work: EnumerateWork::default(),
             all_vertices: false,
         });
@@ -269,10 +284,50 @@ pub fn neighbouring_gradients_with(
     let mut tree = Tree::new(&normal, limits, &mut tell, whole, &mut generic);
     let first_order = !model.has_affine_kinks() && !independent(&normal);
     let limit = tree.visit();
-    let limit = limit.or((!model.is_exact()).then_some(EnumerateLimit::Rounded));
     let limit = limit.or(first_order.then_some(EnumerateLimit::FirstOrder));
     let (gradients, cells, work) = tree.into_found();
-    Ok(Neighbours { gradients, cells, limit, exact: model.is_exact(), work, all_vertices })
+    Ok(Neighbours { gradients, cells, limit, exact: true, work, all_vertices })
+}
+
+/// Where coefficients are enclosed: gradients along random directions that are certain, and certainly different.
+fn enclosed(
+    model: &LocalModel,
+    output_number: usize,
+    limits: EnumerateLimits,
+    bits: u32,
+    mut tell: impl FnMut(EnumerateEvent<'_>) -> ControlFlow<()>,
+) -> Result<Neighbours, OracleError> {
+    let mut gradients: Vec<Neighbour> = Vec::new();
+    let mut limit = None;
+    for seed in 0..ENCLOSED_DIRECTIONS {
+        if limits.deadline.is_some_and(|d| Instant::now() >= d) {
+            limit = Some(EnumerateLimit::Time);
+            break;
+        }
+        let found = Neighbour::of(clarke_element(model, output_number, seed)?);
+        let differs =
+            |n: &Neighbour| apart((&n.gradient, n.radius.as_deref()), (&found.gradient, found.radius.as_deref()));
+        if gradients.iter().all(differs) {
+            if gradients.len() >= limits.gradients {
+                limit = Some(EnumerateLimit::Gradients(limits.gradients));
+                break;
+            }
+            let stop = tell(EnumerateEvent::Gradient(&found)).is_break();
+            gradients.push(found);
+            if stop {
+                limit = Some(EnumerateLimit::Stopped);
+                break;
+            }
+        }
+        // without kinks there is one gradient, and that is all
+        if model.kinks().is_empty() {
+            break;
+        }
+    }
+    let open = (!model.kinks().is_empty()).then_some(EnumerateLimit::Enclosed(bits));
+    let cells = gradients.len() as u64;
+    let work = EnumerateWork::default();
+    Ok(Neighbours { gradients, cells, limit: limit.or(open), exact: false, work, all_vertices: false })
 }
 
 /// Whether the kinks are independent: for each, how its members differ from the first, as far as that depends on the direction itself and

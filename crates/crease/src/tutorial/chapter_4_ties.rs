@@ -136,7 +136,7 @@
 //! let wrong = |x: &[Rational]| vec![one(x[0] >= x[1]), one(x[1] >= x[0])];
 //! let report = check(&larger, Field::Function(&wrong), &[], &Options::default())?;
 //! let caught = &report.violations[0];
-//! assert_eq!((&caught.expected, &caught.found), (&Mixed::Exact(1.into()), &Mixed::Exact(2.into())));
+//! assert_eq!((&caught.expected, &caught.found), (&Mixed::exactly(1.into()), &Mixed::exactly(2.into())));
 //! assert!(report.violations.iter().all(|v| v.inside)); // away from ties the rule is right
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -1,0 +1,165 @@
+//! Never a wrong certainty: each of these was once answered with one. What enters is a program whose numbers vanish, cancel, tie or jump
+//! where a look at first order, or at doubles, does not see it; what must leave is the truth, or that it is not known.
+
+mod tool;
+
+use serde_json::{Value, json};
+use tool::{fault, json as run_json, ok};
+
+fn verdict(expression: &str, at: &str) -> Value {
+    run_json(&["differentiable", "-e", expression, "--at", at, "--json"])["verdict"].clone()
+}
+
+fn along(expression: &str, at: &str, direction: &str) -> Value {
+    run_json(&["directional", "-e", expression, "--at", at, "--along", direction, "--json"])
+}
+
+/// A number that JSON says, with how far it may be off.
+fn close(answer: &Value, truth: f64) {
+    let x = answer["derivatives"][0].as_f64().unwrap();
+    assert!((x - truth).abs() <= 1e-14 * truth.abs(), "{answer} is not {truth}");
+    let radius = answer["radius"][0].as_f64().unwrap();
+    assert!(radius <= 1e-15 * truth.abs(), "{answer}");
+}
+
+/// A vanishing tangent under a square root proves nothing: the norm at 0 is no constant.
+#[test]
+fn singular_operations_are_refused_where_they_stand() {
+    for expression in ["sqrt(x^2 + y^2)", "sqrt(relu(x) * relu(x)) + y", "sqrt(x*y)", "y + sqrt(abs(x^3))"] {
+        for command in ["differentiable", "clarke", "conservative", "lexicographic"] {
+            let refused = fault(&[command, "-e", expression, "--at", "x=0,y=0"]);
+            assert!(
+                refused.starts_with("singular at this point: the square root has infinite slope at 0"),
+                "{refused}"
+            );
+            assert!(refused.contains("^^^^"), "{refused}");
+        }
+        let all = fault(&["clarke", "--all", "-e", expression, "--at", "x=0,y=0"]);
+        assert!(all.starts_with("singular"), "{all}");
+        let along = fault(&["directional", "-e", expression, "--at", "x=0,y=0", "--along", "x=3,y=4"]);
+        assert!(along.starts_with("singular"), "{along}");
+    }
+    // where its argument stays 0, the root does, too
+    assert_eq!(verdict("sqrt(relu(x)) + y", "x=-1,y=0"), "yes");
+    assert_eq!(verdict("sqrt(0*x) + abs(y)", "x=0,y=0"), "no");
+}
+
+/// Slopes that doubles cannot tell apart, and that more bits can.
+#[test]
+fn what_doubles_round_away_is_seen() {
+    assert_eq!(verdict("abs((exp(1e-20)-exp(2e-20))*x)", "x=0"), "no");
+    assert_eq!(verdict("max(exp(1e-20)*x, exp(2e-20)*x)", "x=0"), "no");
+    assert_eq!(verdict("max(sigmoid(40)*x, sigmoid(41)*x)", "x=0"), "no");
+    assert_eq!(verdict("sort(v * sigmoid(40))[1] - sort(v * sigmoid(41))[1]", "v=[0,0]"), "no");
+    assert_eq!(verdict("select { x > 0 => sigmoid(40)*x, else => sigmoid(41)*x }", "x=0"), "no");
+    assert_eq!(verdict("abs(exp(-400)*exp(-400)*x)", "x=0"), "no");
+    assert_eq!(verdict("abs(power(2/3, 50000)*x)", "x=0"), "no");
+    close(&along("(exp(1e-20)-exp(2e-20))*1e30*x", "x=0", "x=1"), -1.0e10);
+    close(&along("sin(x)", "x=1e30", "x=1"), -0.995_931_194_405_395_6);
+    close(&along("x/(exp(1e-15)-1)", "x=0", "x=1"), 999_999_999_999_999.5);
+    // a difference that is zero stays unknown, and it is said how many bits were tried
+    let unknown = run_json(&["differentiable", "-e", "abs((sin(1)^2+cos(1)^2-1)*x)", "--at", "x=0", "--json"]);
+    assert_eq!((&unknown["verdict"], &unknown["bits"]), (&json!("unknown"), &json!(4096)));
+    let fewer =
+        ["differentiable", "-e", "abs((exp(1e-200)-exp(2e-200))*x)", "--at", "x=0", "--max-bits", "512", "--json"];
+    assert_eq!(run_json(&fewer)["verdict"], "unknown");
+    assert_eq!(verdict("abs((exp(1e-200)-exp(2e-200))*x)", "x=0"), "no");
+}
+
+/// No tolerance between floats and exact numbers decides what a result is.
+#[test]
+fn floats_do_not_decide_what_a_result_is() {
+    let program = "1e-10*(relu(x) - relu(-x))";
+    let text = ok(&["grad", "-e", program, "--at", "x=0", "--float"]);
+    assert!(text.contains("an element of the conservative gradient"), "{text}");
+    let g = run_json(&["grad", "-e", program, "--at", "x=0", "--float", "--json"]);
+    assert_eq!((&g["kind"], &g["gradient"]["x"]), (&json!("conservative"), &json!(0.0)));
+    // with the right convention it is the gradient, and that is known without a look at the float
+    let right = ["grad", "-e", program, "--at", "x=0", "--float", "--select", "relu=1/2", "--json"];
+    assert_eq!(run_json(&right)["kind"], "gradient");
+}
+
+/// What is no truth value is refused by whoever meets it.
+#[test]
+fn conditions_have_one_meaning() {
+    for command in ["eval", "differentiable", "clarke", "grad"] {
+        let half = fault(&[command, "-e", "select{c => x, else => -x}", "--at", "c=1/2,x=1"]);
+        assert!(half.starts_with("a condition must be 1 or 0"), "{command}: {half}");
+        let not = fault(&[command, "-e", "not x", "--at", "x=2"]);
+        assert!(not.starts_with("a condition must be 1 or 0"), "{command}: {not}");
+    }
+    let moving = fault(&["differentiable", "-e", "select{c => x, else => -x}", "--at", "c=1,x=1"]);
+    assert!(moving.contains("a condition is a number that changes with the inputs"), "{moving}");
+    // comparisons with the same tangent are not the same comparison
+    for jump in
+        ["select { x^2 > 0 and x^3 < 0 => 1, else => 0*x }", "select { x + y^2 > 0 and not (x > 0) => 5, else => x }"]
+    {
+        let refused =
+            fault(&["differentiable", "-e", jump, "--at", if jump.contains('y') { "x=0,y=0" } else { "x=0" }]);
+        assert!(refused.contains("several comparisons of one condition are tied"), "{refused}");
+    }
+    // the same one, written twice, is one
+    assert_eq!(verdict("select { x > 0 and not (0 < x) => 5, else => x }", "x=0"), "yes");
+}
+
+/// All pieces that have the function's value at the point belong to the conservative gradient of a selection.
+#[test]
+fn a_selection_by_equality_reports_what_it_returns() {
+    let program = "select { x == 0 => x, else => -x }";
+    let g = run_json(&["grad", "-e", program, "--at", "x=0", "--json"]);
+    assert_eq!((&g["gradient"]["x"], &g["kind"]), (&json!(1), &json!("conservative")));
+    assert_eq!(g["differentiable"]["gradients"][0]["gradient"]["x"], -1);
+    let c = run_json(&["conservative", "-e", program, "--at", "x=0", "--contains", "x=1", "--json"]);
+    assert_eq!((&c["verdict"], &c["elements"]), (&json!("several"), &json!([{"x": -1}, {"x": 1}])));
+    assert_eq!(along(program, "x=0", "x=-3")["derivatives"][0], 3);
+    assert_eq!(verdict("select { x != 0 => -x, else => x }", "x=0"), "yes");
+}
+
+/// A prime divides the denominator: the filter of the oracle fails, the oracle does not.
+#[test]
+fn the_prime_of_the_field_in_a_denominator() {
+    let program = "relu(x/2305843009213693951)-relu(relu(x/2305843009213693951))";
+    let c = run_json(&["clarke", "-e", program, "--at", "x=0", "--json"]);
+    assert_eq!(c["exact"]["gradient"]["x"], "0");
+    assert_eq!(verdict(program, "x=0"), "yes");
+    assert_eq!(run_json(&["conservative", "-e", program, "--at", "x=0", "--json"])["verdict"], "several");
+}
+
+/// Selections of selections, far from a tie and at one, take as long as they have equations.
+#[test]
+fn nested_selections_do_not_double() {
+    let mut text = String::from("program p0(x) = x\n");
+    for k in 1..=60 {
+        let inner = format!("p{}(x)", k - 1);
+        text.push_str(&format!("program p{k}(x) = select {{ x > 0 => {inner}, else => {inner} }}\n"));
+    }
+    let file = tool::file("certainty", "nested.crease", text);
+    for at in ["x=3", "x=0", "x=-1"] {
+        let answer = run_json(&["differentiable", &file, "--at", at, "--json"]);
+        assert_eq!((&answer["verdict"], &answer["gradients"][0]["gradient"]["x"]), (&json!("yes"), &json!(1)), "{at}");
+    }
+}
+
+/// Sorting n tied numbers takes n log^2 n kinks, not n^2.
+#[test]
+fn tied_orders_are_small() {
+    let zeros = |n: usize| tool::file("certainty", "zeros.json", format!("{{\"v\": [{}]}}", vec!["0"; n].join(",")));
+    let kinks = run_json(&["clarke", "-e", "median(v)", "--at", &zeros(401), "--json"])["kinks"].as_u64().unwrap();
+    assert!(kinks < 9_000, "{kinks}");
+    let sorted = run_json(&["clarke", "-e", "sort(v)[7]", "--at", &zeros(400), "--json"])["kinks"].as_u64().unwrap();
+    assert!(sorted < 9_000, "{sorted}");
+}
+
+/// JSON says no more than the text: where it is not known whether there is one element, neither calls it a singleton.
+#[test]
+fn json_is_as_careful_as_text() {
+    let program = "exp(x) * relu(y) - exp(x/2)^2 * relu(y)";
+    let c = run_json(&["conservative", "-e", program, "--at", "x=1,y=0", "--json"]);
+    assert_eq!(c["verdict"], "several"); // each relu has a choice of its own
+    let program = "max(exp(x)*y, exp(x/2)^2*y)";
+    let c = run_json(&["conservative", "-e", program, "--at", "x=1,y=0", "--json"]);
+    assert_eq!((&c["verdict"], &c["certain"]), (&json!("unknown"), &json!(false)));
+    assert!(ok(&["conservative", "-e", program, "--at", "x=1,y=0"]).starts_with("conservative  unknown: "));
+    let g = run_json(&["grad", "-e", program, "--at", "x=1,y=0", "--json"]);
+    assert_eq!(g["conservative"]["verdict"], "unknown");
+}

@@ -1,0 +1,186 @@
+//! What is certain although coefficients are only enclosed.
+//!
+//! The oracles search on the middles of enclosures, where everything is exact; what they find is then looked at again, with the enclosures
+//! themselves. What enters is a model, a direction and the member that is picked at each kink; what leaves is an enclosure of the
+//! gradient of the program there, or nothing: a member that is not certainly the largest proves nothing. No answer about an enclosed
+//! model leaves the oracles without having come through here.
+
+use crate::OracleError;
+use crate::sweep::{Weights, backward, forward};
+use crease_core::local::{LocalError, LocalModel, Node, NodeId, Precision, localize_within};
+use crease_core::number::{Mixed, Number, Rational};
+use crease_core::{Program, Tensor};
+
+/// With more bits than this, numbers are not made more accurate for their own sake.
+const ACCURATE_BITS: u32 = 1024;
+
+/// A vector, and how far each coordinate may be from that of the program.
+pub(crate) struct Ball {
+    pub middle: Vec<Rational>,
+    pub radius: Vec<Rational>,
+}
+
+impl Ball {
+    /// Nothing if a coordinate is not bounded.
+    pub fn of(vector: &[Mixed]) -> Option<Ball> {
+        let part = |x: &Mixed| match x.exact() {
+            Some(r) => Some((r.clone(), Rational::ZERO)),
+            None => {
+                let e = x.enclosure();
+                e.middle().zip(e.radius())
+            }
+        };
+        let (middle, radius) = vector.iter().map(part).collect::<Option<Vec<_>>>()?.into_iter().unzip();
+        Some(Ball { middle, radius })
+    }
+}
+
+/// Whether two enclosed vectors certainly differ.
+pub(crate) fn apart(a: (&[Rational], Option<&[Rational]>), b: (&[Rational], Option<&[Rational]>)) -> bool {
+    let zero = Rational::ZERO;
+    let radius = |r: Option<&[Rational]>, i: usize| r.map_or(zero.clone(), |r| r[i].clone());
+    (0..a.0.len()).any(|i| (&a.0[i] - &b.0[i]).abs() > radius(a.1, i) + radius(b.1, i))
+}
+
+/// An enclosure of the gradient of a node along a direction, if the picked members are certainly the largest there, or equal to those
+/// that are by exact numbers alone. That equal ones are the same form is for the caller to know.
+pub(crate) fn confirmed(
+    model: &LocalModel,
+    weights: &Weights<Mixed>,
+    from: NodeId,
+    direction: &[Rational],
+    picked: &[usize],
+) -> Option<Ball> {
+    let (below, near) = below(model, from);
+    let bits = model.precision().bits;
+    let along: Vec<Mixed> = direction.iter().map(|x| Mixed::exactly(x.clone()).at(bits)).collect();
+    let mut certain = true;
+    forward(model, weights, &along, |kink, members, values| {
+        let best = members[picked[kink]];
+        if below[model.kinks()[kink].node.index()] {
+            certain &= members.iter().all(|m| {
+                *m == best
+                    || match values[best.index()].compare(&values[m.index()]) {
+                        Some(order) if order.is_gt() => true,
+                        Some(order) => order.is_eq() && !near[m.index()] && !near[best.index()],
+                        None => false,
+                    }
+            });
+        }
+        values[best.index()].clone()
+    });
+    if !certain {
+        return None;
+    }
+    Ball::of(&backward(model, weights, from, |kink, k| (picked[kink] == k).then(Mixed::one)))
+}
+
+/// Which nodes a node depends on, and which nodes rest on an enclosed coefficient.
+fn below(model: &LocalModel, from: NodeId) -> (Vec<bool>, Vec<bool>) {
+    let mut below = vec![false; model.len()];
+    below[from.index()] = true;
+    for i in (model.dimension()..model.len()).rev().filter(|&i| i <= from.index()) {
+        if below[i] {
+            for_each_argument(model.node(model.node_id(i)), |n| below[n.index()] = true);
+        }
+    }
+    (below, enclosed_nodes(model))
+}
+
+/// Which nodes rest on an enclosed coefficient.
+pub(crate) fn enclosed_nodes(model: &LocalModel) -> Vec<bool> {
+    let mut near = vec![false; model.len()];
+    for i in model.dimension()..model.len() {
+        let node = model.node(model.node_id(i));
+        let own = matches!(node, Node::Linear(terms) if terms.iter().any(|t| !t.radius.is_zero()));
+        let mut any = own;
+        for_each_argument(node, |n| any |= near[n.index()]);
+        near[i] = any;
+    }
+    near
+}
+
+/// The nodes that a node is made of.
+pub(crate) fn for_each_argument(node: Node<'_>, mut each: impl FnMut(NodeId)) {
+    match node {
+        Node::Direction(_) => {}
+        Node::Linear(terms) => terms.iter().for_each(|t| each(t.node)),
+        Node::Max(members) | Node::Taken(members) => members.iter().for_each(|m| each(*m)),
+    }
+}
+
+/// Whether numbers are as accurate as doubles are, or as accurate as it is worth.
+///
+/// ```
+/// use crease_core::{exp, local::{localize_within, Precision}, trace, Rational, Tensor};
+/// use crease_oracles::accurate;
+/// // 1 / (exp(10^-15) - 1) loses 50 bits
+/// let p = trace(1, |x| x[0] / (exp(x[0]) - 1.0)).unwrap();
+/// let at = [Tensor::scalar("1e-15".parse().unwrap())];
+/// let with = |bits| localize_within(&p, &at, Precision { bits, limit: bits }).unwrap();
+/// assert!(!accurate(with(64).precision().bits, with(64).values()[0].data()));
+/// assert!(accurate(256, with(256).values()[0].data()));
+/// ```
+pub fn accurate<'x>(bits: u32, numbers: impl IntoIterator<Item = &'x Mixed>) -> bool {
+    bits >= ACCURATE_BITS
+        || numbers.into_iter().all(|x| {
+            x.exact().is_some()
+                || x.enclosure().middle().zip(x.enclosure().radius()).is_some_and(|(m, r)| tight(&m, &r))
+        })
+}
+
+/// Whether a number is known as accurately as a double can say it.
+pub(crate) fn tight(middle: &Rational, radius: &Rational) -> bool {
+    radius.is_zero() || Rational::from(1i64 << 54) * radius <= middle.abs()
+}
+
+/// The same for a vector, given how far its coordinates may be off: see [`ClarkeElement::radius`](crate::ClarkeElement::radius).
+pub fn accurate_vector(bits: u32, middle: &[Rational], radius: Option<&[Rational]>) -> bool {
+    bits >= ACCURATE_BITS || radius.is_none_or(|r| middle.iter().zip(r).all(|(m, r)| tight(m, r)))
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum AskError {
+    /// There is no local model.
+    #[error(transparent)]
+    Local(#[from] LocalError),
+    /// The oracle has no answer.
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
+}
+
+/// Asks a question of the local model of a program at a point. The question returns its answer and whether more bits could make it a
+/// better one; as long as they could, and where the answer is that it is [undecided](OracleError::Undecided), the model is made
+/// again with twice the bits, up to the limit.
+///
+/// ```
+/// use crease_core::{abs, exp, trace, Rational, Tensor, local::Precision};
+/// use crease_oracles::{ask, differentiable, Effort, Verdict};
+/// // the slopes left and right differ by 10^-20
+/// let p = trace(1, |x| abs((exp(x[0] * 0.0 + 1e-20) - exp(x[0] * 0.0 + 2e-20)) * x[0])).unwrap();
+/// let precision = Precision { bits: 32, limit: 4096 };
+/// let (model, decision) = ask(&p, &[Tensor::scalar(Rational::ZERO)], precision, |model| {
+///     let decision = differentiable(model, 0, &Effort::default())?;
+///     let open = matches!(decision.verdict, Verdict::Unknown { .. });
+///     Ok((decision, open))
+/// })
+/// .unwrap();
+/// assert!(matches!(decision.verdict, Verdict::No(_)));
+/// assert_eq!(model.precision().bits, 128);
+/// ```
+pub fn ask<T>(
+    p: &Program,
+    at: &[Tensor<Rational>],
+    precision: Precision,
+    mut question: impl FnMut(&LocalModel) -> Result<(T, bool), OracleError>,
+) -> Result<(LocalModel, T), AskError> {
+    let mut model = localize_within(p, at, precision)?;
+    loop {
+        let more = model.precision().doubled().filter(|_| !model.is_exact());
+        match (question(&model), more) {
+            (Ok((_, true)) | Err(OracleError::Undecided { .. }), Some(more)) => model = localize_within(p, at, more)?,
+            (answer, _) => return Ok((model, answer?.0)),
+        }
+    }
+}
