@@ -22,5 +22,7 @@
 
 pub mod cases;
 pub mod compare;
+pub mod hostile;
 pub mod paper;
+pub mod precise;
 pub mod random;
