@@ -1,7 +1,7 @@
 //! Smooth functions and those with a kink, of one number, with bounds on their errors.
 
 use super::Fault;
-use super::number::{Arithmetic, Ball, Float, NONE, Number, name, size, sum, times};
+use super::number::{Arithmetic, Ball, Float, NONE, Number, name, size, sum, times, with_constants};
 use dashu_base::{SquareRootRem, UnsignedAbs};
 use dashu_float::{ConstCache, FpResult};
 use dashu_int::UBig;
@@ -23,9 +23,12 @@ impl Arithmetic {
         slope: i64,
         f: impl FnOnce(&Float, &mut ConstCache) -> FpResult<Float>,
     ) -> Result<Number, Fault> {
-        let x = self.ball(x);
-        let mid = f(&x.mid, &mut self.cache.borrow_mut());
-        self.result(mid, &[times(x.error, slope)], name(word, 0, &[x.name]))
+        let name = name(word, 0, &[x.name()]);
+        self.once(name, || {
+            let x = self.ball(x);
+            let mid = with_constants(|constants| f(&x.mid, constants));
+            self.result(mid, &[times(x.error, slope)], name)
+        })
     }
 
     fn is(&self, x: &Number, r: &RBig) -> bool {
@@ -52,9 +55,11 @@ impl Arithmetic {
                 _ => Err(Fault::TooLarge),
             };
         }
-        let mid = self.context.exp(ball.mid.repr(), Some(&mut self.cache.borrow_mut()));
-        let grown = mid.as_ref().map_or(NONE, |m| size(m.value_ref()));
-        self.result(mid, &[times(grown, times(ball.error, 1))], name)
+        self.once(name, || {
+            let mid = with_constants(|constants| self.context.exp(ball.mid.repr(), Some(constants)));
+            let grown = mid.as_ref().map_or(NONE, |m| size(m.value_ref()));
+            self.result(mid, &[times(grown, times(ball.error, 1))], name)
+        })
     }
 
     /// The natural logarithm.
@@ -64,8 +69,10 @@ impl Arithmetic {
         }
         let name = name("log", 0, &[x.name()]);
         let ball = self.positive(x, "the logarithm of a number that is not positive")?;
-        let mid = self.context.ln(ball.mid.repr(), Some(&mut self.cache.borrow_mut()));
-        self.result(mid, &[times(ball.error, 2 - size(&ball.mid))], name)
+        self.once(name, || {
+            let mid = with_constants(|constants| self.context.ln(ball.mid.repr(), Some(constants)));
+            self.result(mid, &[times(ball.error, 2 - size(&ball.mid))], name)
+        })
     }
 
     /// A ball that is certainly positive, and far smaller than its distance from zero.
@@ -144,7 +151,8 @@ impl Arithmetic {
         let name = name("sigmoid", 0, &[ball.name]);
         let right = ball.mid > Float::ZERO;
         let mid = if right { -ball.mid.clone() } else { ball.mid.clone() };
-        let falling = self.exp(&Number::Ball(Ball { mid, error: NONE, name: ball.name }))?;
+        // at the middle of the ball, which is another number than what has its name
+        let falling = self.exp(&Number::Ball(Ball { mid, error: NONE, name: name ^ 1 }))?;
         let whole = self.add(&Number::one(), &falling)?;
         let value = if right { self.div(&Number::one(), &whole)? } else { self.div(&falling, &whole)? };
         let value = self.ball(&value);
@@ -167,7 +175,8 @@ impl Arithmetic {
             Err(Fault::TooClose) => {
                 // continuous: no need to know the side
                 let ball = self.ball(x);
-                let point = Number::Ball(Ball { error: NONE, ..ball.clone() });
+                // the middle of the ball is another number than what has its name
+                let point = Number::Ball(Ball { error: NONE, name: !ball.name, ..ball.clone() });
                 let value = if ball.mid < Float::ZERO { left(&point)? } else { point };
                 let value = self.ball(&value);
                 let error = sum(&[value.error, times(ball.error, slope)]);
@@ -253,7 +262,7 @@ impl Arithmetic {
             }
         }
         // any number near the largest will do
-        let shift = Number::Ball(Ball { error: NONE, ..top });
+        let shift = Number::Ball(Ball { error: NONE, name: !top.name, ..top });
         let mut total = Number::zero();
         for x in lane {
             total = self.add(&total, &self.exp(&self.sub(x, &shift)?)?)?;

@@ -12,6 +12,7 @@ use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The binary logarithm of the error of what has none.
@@ -142,13 +143,34 @@ pub struct Size {
 pub struct Arithmetic {
     pub(super) bits: usize,
     pub(super) context: Context<HalfEven>,
-    pub(super) cache: RefCell<ConstCache>,
+    /// what was computed so far at some expense, by name
+    known: RefCell<HashMap<u64, Number>>,
+}
+
+thread_local! {
+    /// Logarithms and multiples of pi, as far as they were needed so far.
+    static CONSTANTS: RefCell<ConstCache> = const { RefCell::new(ConstCache::new()) };
+}
+
+/// Lends the constants.
+pub(super) fn with_constants<T>(f: impl FnOnce(&mut ConstCache) -> T) -> T {
+    CONSTANTS.with_borrow_mut(f)
 }
 
 impl Arithmetic {
     /// With so many bits.
     pub fn new(bits: usize) -> Self {
-        Arithmetic { bits, context: Context::new(bits), cache: RefCell::new(ConstCache::new()) }
+        Arithmetic { bits, context: Context::new(bits), known: RefCell::default() }
+    }
+
+    /// A number of that name, computed once only.
+    pub(super) fn once(&self, name: u64, f: impl FnOnce() -> Result<Number, Fault>) -> Result<Number, Fault> {
+        if let Some(x) = self.known.borrow().get(&name) {
+            return Ok(x.clone());
+        }
+        let x = f()?;
+        self.known.borrow_mut().insert(name, x.clone());
+        Ok(x)
     }
 
     /// The number of bits.

@@ -72,6 +72,44 @@ impl Claim {
     }
 }
 
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = |list: &[Rational]| list.iter().map(Rational::to_string).collect::<Vec<_>>().join(", ");
+        let gradient = |g: &Gradient| g.iter().map(shown).collect::<Vec<_>>().join(", ");
+        write!(f, "{}", self.name())?;
+        match self {
+            Claim::NoValue => Ok(()),
+            Claim::Value(bounds) => write!(f, " {bounds}"),
+            Claim::Directional { direction, value } => write!(f, " {value} along [{}]", numbers(direction)),
+            Claim::Yes(g) | Claim::Singleton(g) => write!(f, " [{}]", gradient(g)),
+            Claim::No(sides) => {
+                let [(g, d), (h, e)] = &**sides;
+                write!(f, " [{}] along [{}], [{}] along [{}]", gradient(g), numbers(d), gradient(h), numbers(e))
+            }
+            Claim::Clarke { gradient: g, direction } => write!(f, " [{}] along [{}]", gradient(g), numbers(direction)),
+            Claim::Lexicographic { gradient: g, basis } => {
+                let basis: Vec<String> = basis.iter().map(|d| numbers(d)).collect();
+                write!(f, " [{}] along [{}]", gradient(g), basis.join("; "))
+            }
+            Claim::Complete(list) => write!(f, " {}", list.iter().map(|g| format!("[{}]", gradient(g))).collect::<String>()),
+            Claim::Panicked(text) => write!(f, " {text}"),
+        }
+    }
+}
+
+fn shown(bounds: &Option<Bounds>) -> String {
+    bounds.as_ref().map_or("?".into(), Bounds::to_string)
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.low, &self.high) {
+            (low, high) if low == high => write!(f, "{low}"),
+            (low, high) => write!(f, "{:e}..{:e}", low.to_f64(), high.to_f64()),
+        }
+    }
+}
+
 /// How a program's question was answered as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {

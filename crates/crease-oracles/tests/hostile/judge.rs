@@ -2,7 +2,7 @@
 
 use super::claims::{Bounds, Claim, Gradient};
 use super::truth::Judgement::{self, Inconclusive, Right, Wrong};
-use super::truth::{Truth, dot};
+use super::truth::{Level, Truth, dot};
 use crease_core::differentiate::{How, Selection, backprop};
 use crease_core::number::Rational;
 use crease_core::run;
@@ -117,19 +117,23 @@ fn bent(truth: &Truth<'_>, sides: &[(Gradient, Vec<Rational>); 2], n: usize, rng
     }
 }
 
-/// Whether the derivative along a basis is the limit of gradients along a direction that is nearly the first vector, then
-/// nearly the second, and so on.
+/// Whether the derivative along a basis is the limit of gradients along a direction that is nearly the first vector of it, with a
+/// small part of the second, and a far smaller one of the third.
 fn lexicographic(truth: &Truth<'_>, gradient: &Gradient, basis: &[Vec<Rational>]) -> Judgement {
-    let small = Rational::from(2).pow(-170).unwrap_or_default();
+    // smaller than any difference between slopes that cases have
+    const APART: i32 = 170;
     let mut direction = basis[0].clone();
-    let mut scale = Rational::ONE;
-    for d in &basis[1..] {
-        scale = &scale * &small;
+    for (i, d) in basis.iter().enumerate().skip(1) {
+        let scale = Rational::from(2).pow(-APART * i as i32).unwrap_or_default();
         direction.iter_mut().zip(d).for_each(|(x, d)| x.add_mul(&scale, d));
     }
-    // far smaller than what tells the vectors apart
-    let direction: Vec<Rational> = direction.iter().map(|x| x * &(&scale * &small)).collect();
-    truth.gradients_tend(&[(1, &direction)], gradient)
+    // nearer than the smallest part is small, with steps that are smaller than that part there
+    let small = APART * (basis.len() as i32 - 1);
+    let levels = [50, 100, 400, 900].map(|k| {
+        let (near, step) = (small + k, 2 * small + 2 * k + 100);
+        Level { near, step, bits: step as usize + 400 + k as usize }
+    });
+    truth.gradients_tend_at(&levels, &[(1, &direction)], gradient)
 }
 
 /// Whether all gradients near the point are in a list, as far as lines and curves show them.

@@ -22,6 +22,9 @@ use truth::{Judgement, Truth};
 /// How many cases a run without further wishes looks at.
 const CASES: u64 = 2000;
 
+/// After so many wrong claims about a case the others are not looked at.
+const ENOUGH: u32 = 3;
+
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
@@ -32,8 +35,15 @@ fn examine(case: &Case, tally: &mut Tally) {
     let along = directions(case.point.len(), &mut rng, 2);
     let said = ask(case, &along);
     let truth = Truth::new(case);
+    let mut wrong = 0;
     for claim in &said.claims {
-        tally.claim(case, claim, judge(case, &truth, claim));
+        let judgement = judge(case, &truth, claim);
+        tally.claim(case, claim, judgement);
+        wrong += u32::from(judgement == Judgement::Wrong);
+        // proofs that something is wrong are dear, and a few of them are enough
+        if wrong == ENOUGH {
+            break;
+        }
     }
     let regular = match said.answer {
         Answer::Told | Answer::NoValue(_) => true,
@@ -76,8 +86,9 @@ fn nothing_wrong_is_said_of_hostile_programs() {
     if seeds.end - seeds.start == 1 {
         println!("{}", case(seeds.start));
     }
-    println!("{tally}");
-    assert!(tally.is_clean(), "{}", tally.wrong(40));
+    let shown = number("CREASE_HOSTILE_SHOW").unwrap_or(20) as usize;
+    println!("{tally}{}", tally.wrong(shown));
+    assert!(tally.is_clean());
 }
 
 /// The calibration of the judge: of programs that are tame, what the library says is right, and most of it is seen to be.

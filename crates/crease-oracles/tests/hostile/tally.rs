@@ -13,8 +13,8 @@ pub struct Tally {
     claims: BTreeMap<&'static str, [u64; 3]>,
     /// how often for each kind of answer, and how often where the function looked regular
     answers: BTreeMap<String, [u64; 2]>,
-    /// the size of the program, and what to print
-    wrong: Vec<(usize, String)>,
+    /// by case, the size of its program, its text, and what is wrong
+    wrong: BTreeMap<u64, (usize, String, Vec<String>)>,
 }
 
 impl Tally {
@@ -22,7 +22,8 @@ impl Tally {
         self.claims.entry(claim.name()).or_default()[judgement as usize] += 1;
         if judgement == Judgement::Wrong {
             let text = case.to_string();
-            self.wrong.push((text.lines().count(), format!("{text}# wrong: {claim:?}\n")));
+            let entry = self.wrong.entry(case.seed).or_insert_with(|| (text.lines().count(), text, Vec::new()));
+            entry.2.push(claim.to_string());
         }
     }
 
@@ -67,10 +68,11 @@ impl Tally {
 
     /// The smallest programs of which something wrong was said, at most so many.
     pub fn wrong(&self, most: usize) -> String {
-        let mut list: Vec<&(usize, String)> = self.wrong.iter().collect();
+        let mut list: Vec<&(usize, String, Vec<String>)> = self.wrong.values().collect();
         list.sort();
-        let shown: Vec<&str> = list.iter().take(most).map(|w| w.1.as_str()).collect();
-        format!("{} claims are wrong; the shortest:\n\n{}", list.len(), shown.join("\n"))
+        let show = |(_, text, claims): &(usize, String, Vec<String>)| format!("{text}# wrong: {}\n", claims.join("; "));
+        let shown: Vec<String> = list.iter().take(most).map(|w| show(w)).collect();
+        format!("something wrong is said of {} cases; the shortest of them:\n\n{}", list.len(), shown.join("\n"))
     }
 }
 

@@ -45,11 +45,32 @@ impl Judgement {
     }
 }
 
-/// Steps 2^-k and the bits to take them with. The first two are always taken; the others confirm a doubt.
-const LEVELS: [(i32, usize); 4] = [(150, 1000), (300, 1000), (700, 2600), (1500, 5000)];
+/// How closely to look.
+#[derive(Clone, Copy, Debug)]
+pub struct Level {
+    /// At a distance of 2 to minus this.
+    pub near: i32,
+    /// For a gradient there, with steps of 2 to minus this.
+    pub step: i32,
+    /// With so many bits.
+    pub bits: usize,
+}
 
-/// The same for differences of differences: points 2^-k away, and steps of 2^-3k there.
-const GRADIENT_LEVELS: [(i32, usize); 4] = [(100, 1100), (200, 1100), (450, 2400), (900, 4600)];
+const fn level(near: i32, step: i32, bits: usize) -> Level {
+    Level { near, step, bits }
+}
+
+/// Levels to look at. The second comes first, then, if something is seen there, the first; the others confirm a doubt.
+pub type Levels = [Level; 4];
+
+/// For quotients from the point itself.
+const QUOTIENTS: Levels = [level(150, 0, 800), level(300, 0, 800), level(700, 0, 1800), level(1500, 0, 4000)];
+
+/// For gradients along lines.
+const LINES: Levels = [level(100, 300, 800), level(200, 400, 800), level(450, 1000, 1800), level(900, 2000, 4000)];
+
+/// For gradients along parabolas, which are as near to what they curve around as the square of the distance.
+const CURVES: Levels = [level(100, 350, 1000), level(200, 600, 1000), level(450, 1300, 2200), level(900, 2700, 4600)];
 
 /// A place near the point: a sum of directions, each with a power of two of the step.
 pub type Curve<'a> = &'a [(i32, &'a [Rational])];
@@ -102,7 +123,7 @@ impl<'a> Truth<'a> {
 
     /// The value at the point itself.
     pub fn here(&self) -> Result<Number, Fault> {
-        self.value(self.case.point.clone(), LEVELS[0].1)
+        self.value(self.case.point.clone(), QUOTIENTS[0].bits)
     }
 
     fn place(&self, curve: Curve<'_>, k: i32) -> Vec<Rational> {
@@ -115,7 +136,7 @@ impl<'a> Truth<'a> {
     }
 
     /// The difference quotient from the point to a place on a curve.
-    fn quotient(&self, curve: Curve<'_>, (k, bits): (i32, usize)) -> Result<Number, Fault> {
+    fn quotient(&self, curve: Curve<'_>, Level { near: k, bits, .. }: Level) -> Result<Number, Fault> {
         let a = self.arithmetic(bits);
         let (there, here) = (self.value(self.place(curve, k), bits)?, self.value(self.case.point.clone(), bits)?);
         a.mul(&a.sub(&there, &here)?, &exact(&power_of_two(k)))
@@ -147,33 +168,31 @@ impl<'a> Truth<'a> {
     }
 
     /// Judges a limit by what is seen at ever smaller steps.
-    fn limit(&self, levels: &[(i32, usize); 4], see: impl Fn((i32, usize)) -> Seen) -> Judgement {
-        let mut last = match see(levels[1]) {
+    fn limit(&self, levels: &Levels, see: impl Fn(Level) -> Seen) -> Judgement {
+        let shrinks = |most: i64, before: i64, from: usize, to: usize| {
+            most < before - i64::from(levels[to].near - levels[from].near) / 4
+        };
+        let mut last = see(levels[1]);
+        match last {
             Seen::Nothing => return Right,
-            Seen::NoValue => None,
-            Seen::Unclear => return Inconclusive,
-            Seen::Distance(least, most) => {
+            Seen::Distance(_, most) => {
                 if let Seen::Distance(before, _) = see(levels[0])
-                    && most < before - i64::from(levels[1].0 - levels[0].0) / 4
+                    && shrinks(most, before, 0, 1)
                 {
                     return Right;
                 }
-                Some(least)
             }
-        };
+            Seen::NoValue | Seen::Unclear => {}
+        }
         for i in [2, 3] {
-            match (see(levels[i]), last) {
-                (Seen::Nothing, _) => return Right,
-                (Seen::Distance(_, most), Some(before)) if most < before - i64::from(levels[i].0 - levels[i - 1].0) / 4 => {
-                    return Right;
-                }
-                (Seen::Distance(least, _), Some(before)) if i == 3 => {
-                    return if least >= before - 8 { Wrong } else { Inconclusive };
-                }
-                (Seen::Distance(least, _), _) if i == 2 => last = Some(least),
-                (Seen::NoValue, None) if i == 3 => return Wrong,
-                (Seen::NoValue, None) => {}
-                _ => return Inconclusive,
+            let now = see(levels[i]);
+            match (last, now) {
+                (_, Seen::Nothing) => return Right,
+                (Seen::Distance(before, _), Seen::Distance(_, most)) if shrinks(most, before, i - 1, i) => return Right,
+                // it stays as it is
+                (Seen::Distance(before, _), Seen::Distance(least, _)) if i == 3 && least >= before - 8 => return Wrong,
+                (Seen::NoValue, Seen::NoValue) if i == 3 => return Wrong,
+                _ => last = now,
             }
         }
         Inconclusive
@@ -181,17 +200,17 @@ impl<'a> Truth<'a> {
 
     /// Whether the quotients along a curve tend to a number between bounds.
     pub fn tends(&self, curve: Curve<'_>, to: &Bounds) -> Judgement {
-        self.limit(&LEVELS, |level| self.distance(self.quotient(curve, level), to, level.1))
+        self.limit(&QUOTIENTS, |level| self.distance(self.quotient(curve, level), to, level.bits))
     }
 
     /// Whether the derivatives along a direction and its opposite add up to zero.
     pub fn is_even(&self, d: &[Rational]) -> Judgement {
         let minus: Vec<Rational> = d.iter().map(|x| -x).collect();
         let nothing = Bounds::exactly(Rational::ZERO);
-        self.limit(&LEVELS, |level| {
-            let a = self.arithmetic(level.1);
+        self.limit(&QUOTIENTS, |level| {
+            let a = self.arithmetic(level.bits);
             let both = |level| a.add(&self.quotient(&[(1, d)], level)?, &self.quotient(&[(1, &minus)], level)?);
-            self.distance(both(level), &nothing, level.1)
+            self.distance(both(level), &nothing, level.bits)
         })
     }
 
@@ -199,57 +218,63 @@ impl<'a> Truth<'a> {
     pub fn is_additive(&self, d: &[Rational], e: &[Rational]) -> Judgement {
         let sum: Vec<Rational> = d.iter().zip(e).map(|(d, e)| d + e).collect();
         let nothing = Bounds::exactly(Rational::ZERO);
-        self.limit(&LEVELS, |level| {
-            let a = self.arithmetic(level.1);
+        self.limit(&QUOTIENTS, |level| {
+            let a = self.arithmetic(level.bits);
             let parts = |level| a.add(&self.quotient(&[(1, d)], level)?, &self.quotient(&[(1, e)], level)?);
             let apart = |level| a.sub(&parts(level)?, &self.quotient(&[(1, &sum)], level)?);
-            self.distance(apart(level), &nothing, level.1)
+            self.distance(apart(level), &nothing, level.bits)
         })
     }
 
     /// Whether quotients along a direction have a limit at all: their changes shrink with the step.
     pub fn converges(&self, d: &[Rational]) -> Judgement {
         let nothing = Bounds::exactly(Rational::ZERO);
-        let levels = [LEVELS[0], LEVELS[1], (600, 2600), (1200, 5000)];
-        self.limit(&levels, |(k, bits)| {
-            let a = self.arithmetic(bits);
-            let change = self.quotient(&[(1, d)], (k, bits)).and_then(|q| a.sub(&q, &self.quotient(&[(1, d)], (k / 2, bits))?));
-            self.distance(change, &nothing, bits)
+        self.limit(&QUOTIENTS, |level| {
+            let a = self.arithmetic(level.bits);
+            let wider = Level { near: level.near / 2, ..level };
+            let change = self.quotient(&[(1, d)], level).and_then(|q| a.sub(&q, &self.quotient(&[(1, d)], wider)?));
+            self.distance(change, &nothing, level.bits)
         })
     }
 
     /// The derivative along axis `i` at a place on a curve, from one side or from both.
-    fn partial(&self, curve: Curve<'_>, i: usize, sides: [i64; 2], (k, bits): (i32, usize)) -> Result<Number, Fault> {
+    fn partial(&self, curve: Curve<'_>, i: usize, sides: [i64; 2], level: Level) -> Result<Number, Fault> {
+        let Level { near, step, bits } = level;
         let a = self.arithmetic(bits);
-        let at = self.place(curve, k);
+        let at = self.place(curve, near);
         let moved = |sign: i64| {
             let mut at = at.clone();
-            at[i] += power_of_two(-3 * k) * Rational::from(sign);
+            at[i] += power_of_two(-step) * Rational::from(sign);
             self.value(at, bits)
         };
         let change = a.sub(&moved(sides[0])?, &moved(sides[1])?)?;
-        let over = power_of_two(3 * k).checked_div(&Rational::from(sides[0] - sides[1])).unwrap_or_default();
+        let over = power_of_two(step).checked_div(&Rational::from(sides[0] - sides[1])).unwrap_or_default();
         a.mul(&change, &exact(&over))
     }
 
     /// Whether gradients along a curve tend to this one.
     pub fn gradients_tend(&self, curve: Curve<'_>, to: &Gradient) -> Judgement {
+        self.gradients_tend_at(if curve.len() == 1 { &LINES } else { &CURVES }, curve, to)
+    }
+
+    /// The same, looking as closely as one says.
+    pub fn gradients_tend_at(&self, levels: &Levels, curve: Curve<'_>, to: &Gradient) -> Judgement {
         Judgement::all(to.iter().enumerate().map(|(i, bounds)| match bounds {
             None => Inconclusive,
-            Some(bounds) => self.limit(&GRADIENT_LEVELS, |level| {
-                self.distance(self.partial(curve, i, [1, -1], level), bounds, level.1)
+            Some(bounds) => self.limit(levels, |level| {
+                self.distance(self.partial(curve, i, [1, -1], level), bounds, level.bits)
             }),
         }))
     }
 
     /// Whether the function is seen to be differentiable along the axes at a place on a curve: both sides agree.
-    fn smooth_at(&self, curve: Curve<'_>, level: (i32, usize)) -> bool {
-        let a = self.arithmetic(level.1);
+    fn smooth_at(&self, curve: Curve<'_>, level: Level) -> bool {
+        let a = self.arithmetic(level.bits);
         (0..self.case.point.len()).all(|i| {
             let apart = self.partial(curve, i, [1, 0], level).and_then(|up| a.sub(&up, &self.partial(curve, i, [0, -1], level)?));
             match apart.map(|x| a.size(&x).most) {
                 Ok(None) => true,
-                Ok(Some(most)) => most < -i64::from(level.0),
+                Ok(Some(most)) => most < -i64::from(level.near),
                 Err(_) => false,
             }
         })
@@ -257,7 +282,8 @@ impl<'a> Truth<'a> {
 
     /// Whether the limit of gradients along a curve is in a list. Nothing is learnt where the curve does not stay clear of kinks.
     pub fn is_among(&self, curve: Curve<'_>, list: &[Gradient]) -> Judgement {
-        if !self.smooth_at(curve, GRADIENT_LEVELS[1]) {
+        let levels = if curve.len() == 1 { &LINES } else { &CURVES };
+        if !self.smooth_at(curve, levels[1]) {
             return Inconclusive;
         }
         let mut sum = Wrong;
@@ -268,7 +294,7 @@ impl<'a> Truth<'a> {
                 Wrong => {}
             }
         }
-        if sum == Wrong && !self.smooth_at(curve, GRADIENT_LEVELS[3]) {
+        if sum == Wrong && !self.smooth_at(curve, levels[3]) {
             return Inconclusive;
         }
         sum
@@ -276,7 +302,7 @@ impl<'a> Truth<'a> {
 
     /// Whether a value is between bounds.
     pub fn is_between(&self, bounds: &Bounds) -> Judgement {
-        let bits = LEVELS[1].1;
+        let bits = QUOTIENTS[1].bits;
         match self.distance(self.here(), bounds, bits) {
             Seen::Nothing => Right,
             Seen::Distance(..) | Seen::NoValue => Wrong,
