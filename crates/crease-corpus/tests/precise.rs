@@ -23,7 +23,8 @@ fn assert_digits(text: &str, point: &[&str], digits: &str, error: i64) {
 
 #[test]
 fn known_digits() {
-    let e = "2.71828182845904523536028747135266249775724709369995957496696762772407663035354759457138217852516642742746";
+    let e =
+        "2.71828182845904523536028747135266249775724709369995957496696762772407663035354759457138217852516642742746";
     assert_digits("program f(x) = exp(x)", &["1"], e, -340);
     let ln2 = "0.69314718055994530941723212145817656807550013436025525412068000949339362196969471560586332699641868754200148102057";
     assert_digits("program f(x) = log(x)", &["2"], ln2, -370);
@@ -34,7 +35,12 @@ fn known_digits() {
     let tanh = "0.76159415595576488811945828260479359041276859725793655159681050012195324457663848345894752167367671442190275970155";
     assert_digits("program f(x) = tanh(x)", &["1"], tanh, -370);
     // sin(10^30), far from zero
-    assert_digits("program f(x) = sin(x)", &["1e30"], "-0.09011690191213805803038642895298733027439633299304344988546", -190);
+    assert_digits(
+        "program f(x) = sin(x)",
+        &["1e30"],
+        "-0.09011690191213805803038642895298733027439633299304344988546",
+        -190,
+    );
     assert_digits("program f(x) = sigmoid(x)", &["-1"], "0.2689414213699951207488407581781", -95);
     assert_digits("program f(x, y) = logsumexp([x, y])", &["0", "1"], "1.3132616875182228340489954949678", -95);
 }
@@ -88,7 +94,9 @@ fn rationals_are_those_of_the_interpreter() {
         for (found, expected) in found.iter().zip(expected) {
             match found {
                 Number::Exact(r) => assert_eq!(Rational::from(r.clone()), *expected, "{p}"),
-                Number::Ball(_) => assert!((found.to_f64() - expected.to_f64()).abs() <= 1e-12 * expected.to_f64().abs()),
+                Number::Ball(_) => {
+                    assert!((found.to_f64() - expected.to_f64()).abs() <= 1e-12 * expected.to_f64().abs())
+                }
             }
             compared += 1;
         }

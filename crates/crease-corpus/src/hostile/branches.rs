@@ -51,7 +51,7 @@ impl Grower<'_> {
             let other = if self.rng.once_in(2) { switch.clone() } else { self.zero()? };
             conditions.push(self.condition(&other, 0)?);
         }
-        if self.rng.once_in(10) {
+        if self.rng.once_in(40) {
             // a number in the place of a condition: an input may be one
             conditions[0] = self.pool[0].clone();
         }
@@ -125,7 +125,8 @@ impl Grower<'_> {
         let v = if self.rng.once_in(3) { self.any() } else { self.zero()? };
         let numbers = vec![v.number.clone()];
         let steps = 1 + self.rng.below(2);
-        let mut last = Arc::new(grown(self.rng, self.arithmetic.clone(), "p0", numbers.clone(), steps, self.depth + 1).0);
+        let mut last =
+            Arc::new(grown(self.rng, self.arithmetic.clone(), "p0", numbers.clone(), steps, self.depth + 1).0);
         let levels = if self.rng.once_in(10) { 3 + self.rng.below(4) } else { 1 + self.rng.below(2) };
         for k in 1..=levels {
             let mut b = Builder::new(format!("p{k}"));

@@ -1,6 +1,7 @@
 //! Growing a program step by step, with the value of everything at the point.
 
 use super::point::constant;
+use super::prune::pruned;
 use crate::precise::{Arithmetic, Fault, Number};
 use crate::random::Rng;
 use crease_core::{Atom, Builder, Kink, Lane, Op, Program, Rational, Shape};
@@ -102,6 +103,8 @@ impl<'a> Grower<'a> {
             output = self.pool[0].clone();
         }
         let program = self.b.finish(&[output.atom]).expect("there is an output");
+        // now and then what is not needed stays, and may have no value
+        let program = if self.rng.once_in(12) { program } else { pruned(&program).unwrap_or(program) };
         (program, output.number)
     }
 

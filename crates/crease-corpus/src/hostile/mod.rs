@@ -19,7 +19,9 @@ mod branches;
 mod disguise;
 mod grow;
 mod point;
+mod prune;
 mod steps;
+mod tensors;
 mod ties;
 
 use crate::random::Rng;

@@ -4,8 +4,7 @@ use crate::random::Rng;
 use crease_core::Rational;
 
 /// Numbers at which operations are at home.
-const TAME: [(i64, i64); 10] =
-    [(0, 1), (0, 1), (1, 1), (-1, 1), (2, 1), (1, 2), (1, 3), (-2, 3), (3, 1), (-3, 7)];
+const TAME: [(i64, i64); 10] = [(0, 1), (0, 1), (1, 1), (-1, 1), (2, 1), (1, 2), (1, 3), (-2, 3), (3, 1), (-3, 7)];
 
 /// Numbers of extreme size, which texts can say.
 const EXTREME: [&str; 8] = ["1e-20", "-1e-20", "1e30", "-1e30", "1e-40", "1e16", "40", "-41"];

@@ -6,7 +6,7 @@ use crease_core::{Kink, Lane, Op, Rational};
 impl Grower<'_> {
     /// One step: a few equations, or none if what was drawn has no value at the point.
     pub fn step(&mut self) {
-        let v = match self.rng.below(31) {
+        let v = match self.rng.below(33) {
             0..3 => self.arithmetic_step(),
             3..6 => self.smooth(),
             6..10 => self.hinge(),
@@ -16,6 +16,7 @@ impl Grower<'_> {
             20..24 => self.vanishing(),
             24..28 if self.depth < 2 => self.selection(),
             28..30 if self.depth < 2 => self.calls(),
+            30..32 => self.tensor(),
             _ => self.linear_group(),
         };
         self.keep(v);
@@ -108,7 +109,15 @@ impl Grower<'_> {
 
     fn group(&mut self) -> Option<Var> {
         let n = 1 + self.rng.below(4);
-        let members = self.members(n)?;
+        let mut members = self.members(n)?;
+        if self.rng.once_in(12) {
+            // many, most of them copies: long lists are worked on in other ways than short ones
+            for _ in 0..16 + self.rng.below(4) {
+                let copy = self.rng.pick(&members).clone();
+                members.push(copy);
+            }
+        }
+        let n = members.len();
         let args: Vec<&Var> = members.iter().collect();
         let k = self.rng.below(n);
         let lane = Lane::Args;

@@ -18,6 +18,9 @@ impl Grower<'_> {
             (Op::Add, "1e30", "1000000000000000000000000000001"),
             (Op::Add, "1", "1.00000000000000000001"),
             (Op::Sqrt, "2", "2.0000000000000000000000001"),
+            // smaller than any double
+            (Op::Exp, "-800", "-801"),
+            (Op::Add, "1e-330", "2e-330"),
         ];
         let (op, a, b) = self.rng.pick(&pairs).clone();
         let (a, b) = (self.constant(a.parse().unwrap_or_default()), self.constant(b.parse().unwrap_or_default()));
@@ -100,14 +103,14 @@ impl Grower<'_> {
     /// Products, powers and roots of what is zero at the point.
     pub fn vanishing(&mut self) -> Option<Var> {
         let (a, b) = (self.zero()?, self.zero()?);
-        match self.rng.below(14) {
-            0 => self.mul(&a, &b),
-            1 => {
+        match self.rng.below(20) {
+            0 | 14 => self.mul(&a, &b),
+            1 | 15 => {
                 let product = self.mul(&a, &b)?;
                 let op = self.hinged();
                 self.emit(op, &[&product])
             }
-            2 => {
+            2 | 16 => {
                 let size = self.abs(&b)?;
                 self.mul(&a, &size)
             }
@@ -138,7 +141,7 @@ impl Grower<'_> {
                 let size = self.abs(&product)?;
                 self.emit(Op::Sqrt, &[&size])
             }
-            9 => {
+            9 | 17 | 18 => {
                 // a curved border: gradients that no straight direction shows
                 let square = self.emit(Op::Power(2), &[&a])?;
                 let apart = self.sub(&b, &square)?;

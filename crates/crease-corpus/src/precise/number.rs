@@ -216,7 +216,9 @@ impl Arithmetic {
     pub(super) fn result(&self, mid: FpResult<Float>, errors: &[i64], name: u64) -> Result<Number, Fault> {
         let mid = match mid {
             Ok(mid) => mid.value(),
-            Err(FpError::OutOfDomain | FpError::Indeterminate) => return Err(Fault::NoValue("it is out of its domain")),
+            Err(FpError::OutOfDomain | FpError::Indeterminate) => {
+                return Err(Fault::NoValue("it is out of its domain"));
+            }
             Err(_) => return Err(Fault::TooLarge),
         };
         if mid.repr().is_infinite() || size(&mid).unsigned_abs() > 1 << 50 && size(&mid) != NONE {
@@ -298,10 +300,7 @@ impl Arithmetic {
         }
         let least = b.size() - 2;
         // |a/b - a'/b'| <= |a - a'| / |b'| + |a| |b - b'| / |b b'|
-        let errors = [
-            times(a.error, -least),
-            times(times(a.size(), b.error), -(b.size() - 1) - least),
-        ];
+        let errors = [times(a.error, -least), times(times(a.size(), b.error), -(b.size() - 1) - least)];
         self.result(self.context.div(a.mid.repr(), b.mid.repr()), &errors, name("/", 0, &names))
     }
 

@@ -1,7 +1,7 @@
 //! Walking a program: equations in order, calls by calling.
 
-use super::number::{Arithmetic, Number};
 use super::Fault;
+use super::number::{Arithmetic, Number};
 use crease_core::{Atom, Op, Program, Rational, Tensor};
 use dashu_ratio::RBig;
 use std::collections::HashMap;

@@ -5,8 +5,8 @@ use crease_core::number::{Interval, Mixed, NumberError, Rational};
 use crease_core::run::RunFault;
 use crease_corpus::hostile::Case;
 use crease_oracles::{
-    Effort, EnumerateLimits, Verdict, clarke_element, conservative, differentiable, directional, identity, lexicographic,
-    neighbouring_gradients,
+    Effort, EnumerateLimits, Verdict, clarke_element, conservative, differentiable, directional, identity,
+    lexicographic, neighbouring_gradients,
 };
 use std::fmt;
 
@@ -91,7 +91,9 @@ impl fmt::Display for Claim {
                 let basis: Vec<String> = basis.iter().map(|d| numbers(d)).collect();
                 write!(f, " [{}] along [{}]", gradient(g), basis.join("; "))
             }
-            Claim::Complete(list) => write!(f, " {}", list.iter().map(|g| format!("[{}]", gradient(g))).collect::<String>()),
+            Claim::Complete(list) => {
+                write!(f, " {}", list.iter().map(|g| format!("[{}]", gradient(g))).collect::<String>())
+            }
             Claim::Panicked(text) => write!(f, " {text}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::claims::{Bounds, Claim, Gradient};
 use super::truth::Judgement::{self, Inconclusive, Right, Wrong};
-use super::truth::{Level, Truth, dot};
+use super::truth::{Level, Look, Truth, dot};
 use crease_core::differentiate::{How, Selection, backprop};
 use crease_core::number::Rational;
 use crease_core::run;
@@ -63,7 +63,7 @@ fn linear(truth: &Truth<'_>, gradient: &Gradient, n: usize, rng: &mut Rng) -> Ju
     for (i, d) in along.iter().enumerate() {
         let Some(to) = dot(gradient, d) else {
             // no number is claimed, but that there is a gradient is
-            sum = sum.and(truth.is_even(d));
+            sum = sum.and(truth.is_even(Look::Closely, d));
             continue;
         };
         // beyond the lines, curves that leave the point along one of them
@@ -96,23 +96,18 @@ fn selections(case: &Case, gradient: &Gradient) -> Judgement {
 fn bent(truth: &Truth<'_>, sides: &[(Gradient, Vec<Rational>); 2], n: usize, rng: &mut Rng) -> Judgement {
     let mut tried: Vec<Vec<Rational>> = vec![sides[1].1.clone(), sides[0].1.clone()];
     tried.extend(directions(n, rng, 4));
-    let mut even = Vec::new();
-    for d in &tried {
-        match truth.is_even(d) {
-            Wrong => return Right,
-            other => even.push(other),
-        }
-    }
-    for pair in tried.windows(2) {
-        if truth.is_additive(&pair[0], &pair[1]) == Wrong {
+    // what is said to be bent mostly is, and a glance shows it; that nothing is takes a closer look
+    for how in [Look::Glance, Look::Closely] {
+        let lines = tried.iter().any(|d| truth.is_even(how, d) == Wrong);
+        if lines || tried.windows(2).any(|pair| truth.is_additive(how, &pair[0], &pair[1]) == Wrong) {
             return Right;
         }
     }
-    // nothing is bent that was looked at: then the gradients that are claimed should not be there
+    // then the gradients that are claimed should not be there
     let sides = sides.iter().map(|(g, d)| if g.contains(&None) { Right } else { truth.gradients_tend(&[(1, d)], g) });
     match Judgement::all(sides) {
         Wrong => Wrong,
-        Right if even.iter().all(|e| *e == Right) => Wrong,
+        Right if tried.iter().all(|d| truth.is_even(Look::Closely, d) == Right) => Wrong,
         _ => Inconclusive,
     }
 }
@@ -129,7 +124,7 @@ fn lexicographic(truth: &Truth<'_>, gradient: &Gradient, basis: &[Vec<Rational>]
     }
     // nearer than the smallest part is small, with steps that are smaller than that part there
     let small = APART * (basis.len() as i32 - 1);
-    let levels = [50, 100, 400, 900].map(|k| {
+    let levels = [50, 100, 400, 900, 5000].map(|k| {
         let (near, step) = (small + k, 2 * small + 2 * k + 100);
         Level { near, step, bits: step as usize + 400 + k as usize }
     });

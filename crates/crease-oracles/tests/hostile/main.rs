@@ -1,7 +1,7 @@
 //! Hostile programs against everything the library says of them.
 //!
 //! Each [hostile case](crease_corpus::hostile) is put to the library, and each of its claims to an evaluator of many bits that shares
-//! nothing with it: difference quotients at steps down to 2^-1500. A claim that is wrong fails the test; so does a panic. A refusal is
+//! nothing with it: difference quotients at steps down to 2^-5000. A claim that is wrong fails the test; so does a panic. A refusal is
 //! never wrong, but it is counted, and told apart by whether the function looks regular at the point.
 //!
 //! `CREASE_HOSTILE=100000 cargo test -p crease-oracles --test hostile -- --nocapture` is the long run;

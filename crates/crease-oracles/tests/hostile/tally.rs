@@ -90,11 +90,6 @@ impl fmt::Display for Tally {
             self.answers.iter().filter(|(k, _)| k.starts_with(prefix)).map(|(_, c)| c[1]).sum()
         };
         let (unknown, refused) = (open("unknown"), open("refused"));
-        writeln!(
-            f,
-            "of functions that look regular: {:.2} % unknown, {:.2} % refused",
-            share(unknown),
-            share(refused)
-        )
+        writeln!(f, "of functions that look regular: {:.2} % unknown, {:.2} % refused", share(unknown), share(refused))
     }
 }

@@ -1,7 +1,7 @@
 //! What is true of a case, found by evaluating it at hundreds of bits: differences, and whether they shrink with the step.
 //!
 //! A claim about a limit is compared with what is seen at a step t and at a step far smaller. The distance from the claim
-//! must vanish with t, at least like its fourth root; if instead it stays, at steps down to 2^-1500, the claim is wrong.
+//! must vanish with t, at least like its fourth root; if instead it stays, at steps down to 2^-5000, the claim is wrong.
 //! Everything between is inconclusive.
 
 use super::claims::{Bounds, Gradient};
@@ -60,17 +60,31 @@ const fn level(near: i32, step: i32, bits: usize) -> Level {
     Level { near, step, bits }
 }
 
-/// Levels to look at. The second comes first, then, if something is seen there, the first; the others confirm a doubt.
-pub type Levels = [Level; 4];
+/// Levels to look at. The second comes first, then, if something is seen there, the first; the others confirm a doubt. The last is
+/// nearer than anything that cases have, the product of two numbers smaller than doubles included.
+pub type Levels = [Level; 5];
 
 /// For quotients from the point itself.
-const QUOTIENTS: Levels = [level(150, 0, 800), level(300, 0, 800), level(700, 0, 1800), level(1500, 0, 4000)];
+const QUOTIENTS: Levels =
+    [level(150, 0, 800), level(300, 0, 800), level(700, 0, 1800), level(1500, 0, 4000), level(5000, 0, 12000)];
 
 /// For gradients along lines.
-const LINES: Levels = [level(100, 300, 800), level(200, 400, 800), level(450, 1000, 1800), level(900, 2000, 4000)];
+const LINES: Levels = [
+    level(100, 300, 800),
+    level(200, 400, 800),
+    level(450, 1000, 1800),
+    level(900, 2000, 4000),
+    level(5000, 10500, 15000),
+];
 
 /// For gradients along parabolas, which are as near to what they curve around as the square of the distance.
-const CURVES: Levels = [level(100, 350, 1000), level(200, 600, 1000), level(450, 1300, 2200), level(900, 2700, 4600)];
+const CURVES: Levels = [
+    level(100, 350, 1000),
+    level(200, 600, 1000),
+    level(450, 1300, 2200),
+    level(900, 2700, 4600),
+    level(5000, 15500, 20000),
+];
 
 /// A place near the point: a sum of directions, each with a power of two of the step.
 pub type Curve<'a> = &'a [(i32, &'a [Rational])];
@@ -86,6 +100,25 @@ enum Seen {
     NoValue,
     /// It cannot be told.
     Unclear,
+}
+
+/// Whether a distance vanishes with the step, at least like its fourth root, and is small by now.
+fn vanishes(before: Seen, now: Seen, from: Level, to: Level) -> bool {
+    match (before, now) {
+        (Seen::Distance(before, _), Seen::Distance(_, now)) => {
+            now < before - i64::from(to.near - from.near) / 4 && now < -i64::from(to.near) / 4
+        }
+        _ => false,
+    }
+}
+
+/// How many steps to look at.
+#[derive(Clone, Copy, Debug)]
+pub enum Look {
+    /// Two.
+    Glance,
+    /// As many as it takes.
+    Closely,
 }
 
 /// A case with the values that were found so far.
@@ -171,11 +204,7 @@ impl<'a> Truth<'a> {
     fn glance(&self, levels: &Levels, see: impl Fn(Level) -> Seen) -> Judgement {
         match (see(levels[1]), see(levels[0])) {
             (Seen::Nothing, _) => Right,
-            (Seen::Distance(_, most), Seen::Distance(before, _))
-                if most < before - i64::from(levels[1].near - levels[0].near) / 4 =>
-            {
-                Right
-            }
+            (now, before) if vanishes(before, now, levels[0], levels[1]) => Right,
             (Seen::Distance(least, _), Seen::Distance(_, before)) if least >= before - 8 => Wrong,
             (Seen::NoValue, Seen::NoValue) => Wrong,
             _ => Inconclusive,
@@ -184,33 +213,31 @@ impl<'a> Truth<'a> {
 
     /// Judges a limit by what is seen at ever smaller steps.
     fn limit(&self, levels: &Levels, see: impl Fn(Level) -> Seen) -> Judgement {
-        let shrinks = |most: i64, before: i64, from: usize, to: usize| {
-            most < before - i64::from(levels[to].near - levels[from].near) / 4
-        };
         let mut last = see(levels[1]);
         match last {
             Seen::Nothing => return Right,
-            Seen::Distance(_, most) => {
-                if let Seen::Distance(before, _) = see(levels[0])
-                    && shrinks(most, before, 0, 1)
-                {
-                    return Right;
-                }
-            }
-            Seen::NoValue | Seen::Unclear => {}
+            Seen::Distance(..) if vanishes(see(levels[0]), last, levels[0], levels[1]) => return Right,
+            _ => {}
         }
-        for i in [2, 3] {
+        for i in [2, 3, 4] {
             let now = see(levels[i]);
             match (last, now) {
                 (_, Seen::Nothing) => return Right,
-                (Seen::Distance(before, _), Seen::Distance(_, most)) if shrinks(most, before, i - 1, i) => return Right,
+                _ if vanishes(last, now, levels[i - 1], levels[i]) => return Right,
                 // it stays as it is
-                (Seen::Distance(before, _), Seen::Distance(least, _)) if i == 3 && least >= before - 8 => return Wrong,
-                (Seen::NoValue, Seen::NoValue) if i == 3 => return Wrong,
+                (Seen::Distance(before, _), Seen::Distance(least, _)) if i == 4 && least >= before - 8 => return Wrong,
+                (Seen::NoValue, Seen::NoValue) if i == 4 => return Wrong,
                 _ => last = now,
             }
         }
         Inconclusive
+    }
+
+    fn look(&self, how: Look, levels: &Levels, see: impl Fn(Level) -> Seen) -> Judgement {
+        match how {
+            Look::Glance => self.glance(levels, see),
+            Look::Closely => self.limit(levels, see),
+        }
     }
 
     /// Whether the quotients along a curve tend to a number between bounds.
@@ -218,22 +245,22 @@ impl<'a> Truth<'a> {
         self.limit(&QUOTIENTS, |level| self.distance(self.quotient(curve, level), to, level.bits))
     }
 
-    /// Whether the derivatives along a direction and its opposite add up to zero, at a glance.
-    pub fn is_even(&self, d: &[Rational]) -> Judgement {
+    /// Whether the derivatives along a direction and its opposite add up to zero.
+    pub fn is_even(&self, how: Look, d: &[Rational]) -> Judgement {
         let minus: Vec<Rational> = d.iter().map(|x| -x).collect();
         let nothing = Bounds::exactly(Rational::ZERO);
-        self.glance(&QUOTIENTS, |level| {
+        self.look(how, &QUOTIENTS, |level| {
             let a = self.arithmetic(level.bits);
             let both = |level| a.add(&self.quotient(&[(1, d)], level)?, &self.quotient(&[(1, &minus)], level)?);
             self.distance(both(level), &nothing, level.bits)
         })
     }
 
-    /// Whether the derivative along a sum is the sum of the derivatives, at a glance.
-    pub fn is_additive(&self, d: &[Rational], e: &[Rational]) -> Judgement {
+    /// Whether the derivative along a sum is the sum of the derivatives.
+    pub fn is_additive(&self, how: Look, d: &[Rational], e: &[Rational]) -> Judgement {
         let sum: Vec<Rational> = d.iter().zip(e).map(|(d, e)| d + e).collect();
         let nothing = Bounds::exactly(Rational::ZERO);
-        self.glance(&QUOTIENTS, |level| {
+        self.look(how, &QUOTIENTS, |level| {
             let a = self.arithmetic(level.bits);
             let parts = |level| a.add(&self.quotient(&[(1, d)], level)?, &self.quotient(&[(1, e)], level)?);
             let apart = |level| a.sub(&parts(level)?, &self.quotient(&[(1, &sum)], level)?);
@@ -289,7 +316,9 @@ impl<'a> Truth<'a> {
     fn smooth_at(&self, curve: Curve<'_>, level: Level) -> bool {
         let a = self.arithmetic(level.bits);
         (0..self.case.point.len()).all(|i| {
-            let apart = self.partial(curve, i, [1, 0], level).and_then(|up| a.sub(&up, &self.partial(curve, i, [0, -1], level)?));
+            let apart = self
+                .partial(curve, i, [1, 0], level)
+                .and_then(|up| a.sub(&up, &self.partial(curve, i, [0, -1], level)?));
             match apart.map(|x| a.size(&x).most) {
                 Ok(None) => true,
                 Ok(Some(most)) => most < -i64::from(level.near),
@@ -321,7 +350,7 @@ impl<'a> Truth<'a> {
                 Wrong => {}
             }
         }
-        if sum == Wrong && !self.smooth_at(curve, levels[3]) {
+        if sum == Wrong && !self.smooth_at(curve, levels[4]) {
             return Inconclusive;
         }
         sum
