@@ -6,7 +6,7 @@ use crate::precise::{Arithmetic, Fault, Number};
 use crate::random::Rng;
 use crease_core::{Atom, Builder, Kink, Lane, Op, Program, Rational, Shape};
 use dashu_ratio::RBig;
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// The precision at which values are known while a program grows: enough to see ties at 1e-40.
 const BITS: usize = 400;
@@ -35,7 +35,7 @@ impl Var {
 pub(super) struct Grower<'a> {
     pub rng: &'a mut Rng,
     pub b: Builder,
-    pub arithmetic: Arc<Arithmetic>,
+    pub arithmetic: Rc<Arithmetic>,
     /// what the next steps may use: inputs first
     pub pool: Vec<Var>,
     inputs: usize,
@@ -47,14 +47,14 @@ pub(super) struct Grower<'a> {
 /// A program with the given number of steps, made for a point.
 pub(super) fn program(rng: &mut Rng, point: &[Rational], steps: usize) -> Program {
     let numbers = point.iter().map(|x| Some(Number::Exact(RBig::from(x.clone())))).collect();
-    let arithmetic = Arc::new(Arithmetic::new(BITS));
+    let arithmetic = Rc::new(Arithmetic::new(BITS));
     grown(rng, arithmetic, "f", numbers, steps, 0).0
 }
 
 /// A program whose inputs have the given numbers, and the number of its output.
 pub(super) fn grown(
     rng: &mut Rng,
-    arithmetic: Arc<Arithmetic>,
+    arithmetic: Rc<Arithmetic>,
     name: &str,
     inputs: Vec<Option<Number>>,
     steps: usize,
@@ -72,7 +72,7 @@ pub(super) fn grown(
 impl<'a> Grower<'a> {
     pub fn new(
         rng: &'a mut Rng,
-        arithmetic: Arc<Arithmetic>,
+        arithmetic: Rc<Arithmetic>,
         name: &str,
         inputs: Vec<Option<Number>>,
         depth: usize,

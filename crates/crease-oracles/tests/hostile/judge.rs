@@ -124,7 +124,7 @@ fn lexicographic(truth: &Truth<'_>, gradient: &Gradient, basis: &[Vec<Rational>]
     }
     // nearer than the smallest part is small, with steps that are smaller than that part there
     let small = APART * (basis.len() as i32 - 1);
-    let levels = [50, 100, 400, 900, 5000].map(|k| {
+    let levels = [100, 200, 400, 900, 3000].map(|k| {
         let (near, step) = (small + k, 2 * small + 2 * k + 100);
         Level { near, step, bits: step as usize + 400 + k as usize }
     });

@@ -1,12 +1,13 @@
 //! Hostile programs against everything the library says of them.
 //!
 //! Each [hostile case](crease_corpus::hostile) is put to the library, and each of its claims to an evaluator of many bits that shares
-//! nothing with it: difference quotients at steps down to 2^-5000. A claim that is wrong fails the test; so does a panic. A refusal is
+//! nothing with it: difference quotients at steps down to 2^-3000. A claim that is wrong fails the test; so does a panic. A refusal is
 //! never wrong, but it is counted, and told apart by whether the function looks regular at the point.
 //!
 //! `CREASE_HOSTILE=100000 cargo test -p crease-oracles --test hostile -- --nocapture` is the long run;
 //! `CREASE_HOSTILE_SEED=4711` looks at one case.
 
+mod calibrate;
 mod claims;
 mod judge;
 mod tally;
@@ -14,13 +15,13 @@ mod truth;
 
 use claims::{Answer, ask};
 use crease_corpus::hostile::{Case, case};
-use crease_corpus::random::{self, Dictionary, Options, Rng};
+use crease_corpus::random::Rng;
 use judge::{directions, judge};
 use tally::Tally;
 use truth::{Judgement, Truth};
 
 /// How many cases a run without further wishes looks at.
-const CASES: u64 = 2000;
+const CASES: u64 = 3000;
 
 /// After so many wrong claims about a case the others are not looked at.
 const ENOUGH: u32 = 3;
@@ -89,21 +90,4 @@ fn nothing_wrong_is_said_of_hostile_programs() {
     let shown = number("CREASE_HOSTILE_SHOW").unwrap_or(20) as usize;
     println!("{tally}{}", tally.wrong(shown));
     assert!(tally.is_clean());
-}
-
-/// The calibration of the judge: of programs that are tame, what the library says is right, and most of it is seen to be.
-#[test]
-fn tame_programs_raise_no_alarm() {
-    let make = |seed: u64| {
-        let mut rng = Rng::new(seed);
-        let dictionaries = [Dictionary::D0, Dictionary::PiecewiseLinear, Dictionary::Smooth, Dictionary::Everything];
-        let options = Options::new(*rng.pick(&dictionaries)).inputs(1 + rng.below(3)).equations(2 + rng.below(6));
-        let program = random::program(&mut rng, &options);
-        let point = random::tied_point(&mut rng, &program);
-        Case { seed, point: point.iter().map(|t| t.data()[0].clone()).collect(), program }
-    };
-    let tally = examine_all(0..number("CREASE_HOSTILE_TAME").unwrap_or(400), make);
-    println!("{tally}");
-    assert!(tally.is_clean(), "{}", tally.wrong(10));
-    assert!(tally.share_seen_right() > 0.95, "too much of what is right is not seen to be\n{tally}");
 }

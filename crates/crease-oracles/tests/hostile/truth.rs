@@ -1,8 +1,7 @@
 //! What is true of a case, found by evaluating it at hundreds of bits: differences, and whether they shrink with the step.
 //!
 //! A claim about a limit is compared with what is seen at a step t and at a step far smaller. The distance from the claim
-//! must vanish with t, at least like its fourth root; if instead it stays, at steps down to 2^-5000, the claim is wrong.
-//! Everything between is inconclusive.
+//! must vanish with t; if instead it stays, at steps down to 2^-3000, the claim is wrong. Everything between is inconclusive.
 
 use super::claims::{Bounds, Gradient};
 use crease_core::number::Rational;
@@ -66,7 +65,7 @@ pub type Levels = [Level; 5];
 
 /// For quotients from the point itself.
 const QUOTIENTS: Levels =
-    [level(150, 0, 800), level(300, 0, 800), level(700, 0, 1800), level(1500, 0, 4000), level(5000, 0, 12000)];
+    [level(150, 0, 800), level(300, 0, 800), level(700, 0, 1800), level(1500, 0, 4000), level(3000, 0, 7000)];
 
 /// For gradients along lines.
 const LINES: Levels = [
@@ -74,7 +73,7 @@ const LINES: Levels = [
     level(200, 400, 800),
     level(450, 1000, 1800),
     level(900, 2000, 4000),
-    level(5000, 10500, 15000),
+    level(3000, 6300, 9800),
 ];
 
 /// For gradients along parabolas, which are as near to what they curve around as the square of the distance.
@@ -83,8 +82,15 @@ const CURVES: Levels = [
     level(200, 600, 1000),
     level(450, 1300, 2200),
     level(900, 2700, 4600),
-    level(5000, 15500, 20000),
+    level(3000, 9300, 12800),
 ];
+
+/// Where pieces are smooth, differences vanish like the step itself: tenths of a power of it. What is slower may be a small number
+/// that stays, seen against one that vanishes, and is looked at more closely.
+const SMOOTH: i64 = 9;
+
+/// At the last level, roots are allowed for.
+const ROUGH: i64 = 2;
 
 /// A place near the point: a sum of directions, each with a power of two of the step.
 pub type Curve<'a> = &'a [(i32, &'a [Rational])];
@@ -102,11 +108,11 @@ enum Seen {
     Unclear,
 }
 
-/// Whether a distance vanishes with the step, at least like its fourth root, and is small by now.
-fn vanishes(before: Seen, now: Seen, from: Level, to: Level) -> bool {
+/// Whether a distance vanishes with the step, at least like so many tenths of a power of it, and is small by now.
+fn vanishes(before: Seen, now: Seen, from: Level, to: Level, tenths: i64) -> bool {
     match (before, now) {
         (Seen::Distance(before, _), Seen::Distance(_, now)) => {
-            now < before - i64::from(to.near - from.near) / 4 && now < -i64::from(to.near) / 4
+            now < before - tenths * i64::from(to.near - from.near) / 10 && now < -i64::from(to.near) / 4
         }
         _ => false,
     }
@@ -204,7 +210,7 @@ impl<'a> Truth<'a> {
     fn glance(&self, levels: &Levels, see: impl Fn(Level) -> Seen) -> Judgement {
         match (see(levels[1]), see(levels[0])) {
             (Seen::Nothing, _) => Right,
-            (now, before) if vanishes(before, now, levels[0], levels[1]) => Right,
+            (now, before) if vanishes(before, now, levels[0], levels[1], SMOOTH) => Right,
             (Seen::Distance(least, _), Seen::Distance(_, before)) if least >= before - 8 => Wrong,
             (Seen::NoValue, Seen::NoValue) => Wrong,
             _ => Inconclusive,
@@ -216,14 +222,16 @@ impl<'a> Truth<'a> {
         let mut last = see(levels[1]);
         match last {
             Seen::Nothing => return Right,
-            Seen::Distance(..) if vanishes(see(levels[0]), last, levels[0], levels[1]) => return Right,
+            Seen::Distance(..) if vanishes(see(levels[0]), last, levels[0], levels[1], SMOOTH) => return Right,
             _ => {}
         }
         for i in [2, 3, 4] {
             let now = see(levels[i]);
             match (last, now) {
                 (_, Seen::Nothing) => return Right,
-                _ if vanishes(last, now, levels[i - 1], levels[i]) => return Right,
+                _ if vanishes(last, now, levels[i - 1], levels[i], if i == 4 { ROUGH } else { SMOOTH }) => {
+                    return Right;
+                }
                 // it stays as it is
                 (Seen::Distance(before, _), Seen::Distance(least, _)) if i == 4 && least >= before - 8 => return Wrong,
                 (Seen::NoValue, Seen::NoValue) if i == 4 => return Wrong,
