@@ -127,11 +127,14 @@ pub enum Look {
     Closely,
 }
 
+/// Values that were found, by precision and place.
+type Values = HashMap<(usize, Vec<Rational>), Result<Number, Fault>>;
+
 /// A case with the values that were found so far.
 pub struct Truth<'a> {
     case: &'a Case,
     arithmetics: RefCell<HashMap<usize, std::rc::Rc<Arithmetic>>>,
-    known: RefCell<HashMap<(usize, Vec<Rational>), Result<Number, Fault>>>,
+    known: RefCell<Values>,
 }
 
 impl<'a> Truth<'a> {
