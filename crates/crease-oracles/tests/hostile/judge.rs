@@ -96,8 +96,8 @@ fn selections(case: &Case, gradient: &Gradient) -> Judgement {
 fn bent(truth: &Truth<'_>, sides: &[(Gradient, Vec<Rational>); 2], n: usize, rng: &mut Rng) -> Judgement {
     let mut tried: Vec<Vec<Rational>> = vec![sides[1].1.clone(), sides[0].1.clone()];
     tried.extend(directions(n, rng, 4));
-    // what is said to be bent mostly is, and a glance shows it; that nothing is takes a closer look
-    for how in [Look::Glance, Look::Closely] {
+    // what is said to be bent mostly is, and a glance shows it; that nothing is takes a deeper look
+    for how in [Look::Glance, Look::Deeply] {
         let lines = tried.iter().any(|d| truth.is_even(how, d) == Wrong);
         if lines || tried.windows(2).any(|pair| truth.is_additive(how, &pair[0], &pair[1]) == Wrong) {
             return Right;
@@ -107,7 +107,7 @@ fn bent(truth: &Truth<'_>, sides: &[(Gradient, Vec<Rational>); 2], n: usize, rng
     let sides = sides.iter().map(|(g, d)| if g.contains(&None) { Right } else { truth.gradients_tend(&[(1, d)], g) });
     match Judgement::all(sides) {
         Wrong => Wrong,
-        Right if tried.iter().all(|d| truth.is_even(Look::Closely, d) == Right) => Wrong,
+        Right if tried.iter().all(|d| truth.is_even(Look::Deeply, d) == Right) => Wrong,
         _ => Inconclusive,
     }
 }

@@ -121,10 +121,12 @@ fn vanishes(before: Seen, now: Seen, from: Level, to: Level, tenths: i64) -> boo
 /// How many steps to look at.
 #[derive(Clone, Copy, Debug)]
 pub enum Look {
-    /// Two.
+    /// Two of the larger.
     Glance,
-    /// As many as it takes.
+    /// As many as it takes, from the larger down.
     Closely,
+    /// The two smallest: even a difference that is smaller than all doubles shows there.
+    Deeply,
 }
 
 /// Values that were found, by precision and place.
@@ -210,10 +212,10 @@ impl<'a> Truth<'a> {
     }
 
     /// Judges a limit by two steps only: enough where nothing hangs on it, or where it is the library that says that something stays.
-    fn glance(&self, levels: &Levels, see: impl Fn(Level) -> Seen) -> Judgement {
-        match (see(levels[1]), see(levels[0])) {
+    fn glance(&self, [wide, narrow]: [Level; 2], see: impl Fn(Level) -> Seen) -> Judgement {
+        match (see(narrow), see(wide)) {
             (Seen::Nothing, _) => Right,
-            (now, before) if vanishes(before, now, levels[0], levels[1], SMOOTH) => Right,
+            (now, before) if vanishes(before, now, wide, narrow, SMOOTH) => Right,
             (Seen::Distance(least, _), Seen::Distance(_, before)) if least >= before - 8 => Wrong,
             (Seen::NoValue, Seen::NoValue) => Wrong,
             _ => Inconclusive,
@@ -246,8 +248,9 @@ impl<'a> Truth<'a> {
 
     fn look(&self, how: Look, levels: &Levels, see: impl Fn(Level) -> Seen) -> Judgement {
         match how {
-            Look::Glance => self.glance(levels, see),
+            Look::Glance => self.glance([levels[0], levels[1]], see),
             Look::Closely => self.limit(levels, see),
+            Look::Deeply => self.glance([levels[3], levels[4]], see),
         }
     }
 
@@ -282,7 +285,7 @@ impl<'a> Truth<'a> {
     /// Whether quotients along a direction have a limit at all, at a glance: their changes shrink with the step.
     pub fn converges(&self, d: &[Rational]) -> Judgement {
         let nothing = Bounds::exactly(Rational::ZERO);
-        self.glance(&QUOTIENTS, |level| {
+        self.look(Look::Glance, &QUOTIENTS, |level| {
             let a = self.arithmetic(level.bits);
             let wider = Level { near: level.near / 2, ..level };
             let change = self.quotient(&[(1, d)], level).and_then(|q| a.sub(&q, &self.quotient(&[(1, d)], wider)?));
@@ -347,7 +350,7 @@ impl<'a> Truth<'a> {
         let at_once = |g: &Gradient| {
             Judgement::all(g.iter().enumerate().map(|(i, bounds)| match bounds {
                 None => Inconclusive,
-                Some(bounds) => self.glance(levels, |level| self.partial_from(curve, i, bounds, level)),
+                Some(bounds) => self.look(Look::Glance, levels, |level| self.partial_from(curve, i, bounds, level)),
             }))
         };
         if list.iter().any(|g| at_once(g) == Right) {
