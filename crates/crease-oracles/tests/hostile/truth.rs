@@ -287,7 +287,7 @@ impl<'a> Truth<'a> {
         let nothing = Bounds::exactly(Rational::ZERO);
         self.look(Look::Glance, &QUOTIENTS, |level| {
             let a = self.arithmetic(level.bits);
-            let wider = Level { near: level.near / 2, ..level };
+            let wider = Level { near: level.near - 50, ..level };
             let change = self.quotient(&[(1, d)], level).and_then(|q| a.sub(&q, &self.quotient(&[(1, d)], wider)?));
             self.distance(change, &nothing, level.bits)
         })
