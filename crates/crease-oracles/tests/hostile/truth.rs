@@ -104,7 +104,9 @@ enum Seen {
     Distance(i64, i64),
     /// There is no value at that step.
     NoValue,
-    /// It cannot be told.
+    /// Something that the precision cannot tell from zero, but not small enough to pass as zero.
+    Blurred,
+    /// It cannot be told, at any precision that is affordable.
     Unclear,
 }
 
@@ -157,7 +159,7 @@ impl<'a> Truth<'a> {
         let near = Case { point: key.1.clone(), ..self.case.clone() };
         let run = |bits: usize| evaluate(&near.program, &near.inputs(), &self.arithmetic(bits));
         let value = match run(bits) {
-            Err(Fault::TooClose) => run(3 * bits),
+            Err(Fault::TooClose) if bits <= QUOTIENTS[2].bits => run(3 * bits),
             told => told,
         };
         let value = value.map(|mut outputs| outputs.swap_remove(0));
@@ -207,14 +209,17 @@ impl<'a> Truth<'a> {
             (Some(least), Some(most)) => Seen::Distance(least, most),
             // what cannot be told from zero must be small to pass as zero
             (None, Some(most)) if most < -(bits as i64) / 4 => Seen::Nothing,
-            _ => Seen::Unclear,
+            _ => Seen::Blurred,
         }
     }
 
     /// Judges a limit by two steps only: enough where nothing hangs on it, or where it is the library that says that something stays.
     fn glance(&self, [wide, narrow]: [Level; 2], see: impl Fn(Level) -> Seen) -> Judgement {
-        match (see(narrow), see(wide)) {
-            (Seen::Nothing, _) => Right,
+        let now = see(narrow);
+        if let Seen::Nothing = now {
+            return Right;
+        }
+        match (now, see(wide)) {
             (now, before) if vanishes(before, now, wide, narrow, SMOOTH) => Right,
             (Seen::Distance(least, _), Seen::Distance(_, before)) if least >= before - 8 => Wrong,
             (Seen::NoValue, Seen::NoValue) => Wrong,
@@ -227,6 +232,7 @@ impl<'a> Truth<'a> {
         let mut last = see(levels[1]);
         match last {
             Seen::Nothing => return Right,
+            Seen::Unclear => return Inconclusive,
             Seen::Distance(..) if vanishes(see(levels[0]), last, levels[0], levels[1], SMOOTH) => return Right,
             _ => {}
         }
@@ -234,6 +240,7 @@ impl<'a> Truth<'a> {
             let now = see(levels[i]);
             match (last, now) {
                 (_, Seen::Nothing) => return Right,
+                (_, Seen::Unclear) => return Inconclusive,
                 _ if vanishes(last, now, levels[i - 1], levels[i], if i == 4 { ROUGH } else { SMOOTH }) => {
                     return Right;
                 }
@@ -376,7 +383,7 @@ impl<'a> Truth<'a> {
         match self.distance(self.here(), bounds, bits) {
             Seen::Nothing => Right,
             Seen::Distance(..) | Seen::NoValue => Wrong,
-            Seen::Unclear => Inconclusive,
+            Seen::Blurred | Seen::Unclear => Inconclusive,
         }
     }
 }
