@@ -115,15 +115,19 @@ fn bent(truth: &Truth<'_>, sides: &[(Gradient, Vec<Rational>); 2], n: usize, rng
 /// Whether the derivative along a basis is the limit of gradients along a direction that is nearly the first vector of it, with a
 /// small part of the second, and a far smaller one of the third.
 fn lexicographic(truth: &Truth<'_>, gradient: &Gradient, basis: &[Vec<Rational>]) -> Judgement {
-    // smaller than any difference between slopes that cases have
-    const APART: i32 = 170;
+    // smaller than most differences between slopes that cases have; before something is called wrong, smaller than all of them
+    [170, 2600].iter().map(|&apart| nearly_first(truth, gradient, basis, apart)).find(|j| *j != Wrong).unwrap_or(Wrong)
+}
+
+/// The same, each part 2 to minus `apart` times the one before.
+fn nearly_first(truth: &Truth<'_>, gradient: &Gradient, basis: &[Vec<Rational>], apart: i32) -> Judgement {
     let mut direction = basis[0].clone();
     for (i, d) in basis.iter().enumerate().skip(1) {
-        let scale = Rational::from(2).pow(-APART * i as i32).unwrap_or_default();
+        let scale = Rational::from(2).pow(-apart * i as i32).unwrap_or_default();
         direction.iter_mut().zip(d).for_each(|(x, d)| x.add_mul(&scale, d));
     }
     // nearer than the smallest part is small, with steps that are smaller than that part there
-    let small = APART * (basis.len() as i32 - 1);
+    let small = apart * (basis.len() as i32 - 1);
     let levels = [100, 200, 400, 900, 3000].map(|k| {
         let (near, step) = (small + k, 2 * small + 2 * k + 100);
         Level { near, step, bits: step as usize + 400 + k as usize }
