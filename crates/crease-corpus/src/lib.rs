@@ -1,13 +1,16 @@
 //! The shared test corpus of crease: programs, points, and what is known about them.
 //!
-//! Two kinds of material, for every engine that claims to run or to differentiate programs:
+//! Three kinds of material, for every engine that claims to run or to differentiate programs:
 //!
 //! - [`cases`]: a table of named cases, each a text, a point and the facts that hold there (value, gradient under each
 //!   preset selection, kinks, cost, level), small enough to be checked by hand;
 //! - [`random`]: seeded generators of programs over a chosen [`Dictionary`](random::Dictionary), with tensors and calls
-//!   if wanted, that run without domain errors, and of points for them, with or without ties.
+//!   if wanted, that run without domain errors, and of points for them, with or without ties;
+//! - [`hostile`]: a seeded generator of small programs and points that are meant to bring out wrong answers, by ties and
+//!   cancellations that are hidden, missed by a hair, or at the border of what has a value.
 //!
-//! [`paper`] builds the programs that the paper itself talks about. [`compare`] says when two results are the same.
+//! [`paper`] builds the programs that the paper itself talks about. [`compare`] says when two results are the same. [`precise`]
+//! evaluates programs at hundreds of bits, for checking claims about them independently.
 //! Nothing here depends on an engine; `crease_core::run` is the definition of meaning and the tests of each engine
 //! compare with it.
 //!
@@ -22,5 +25,7 @@
 
 pub mod cases;
 pub mod compare;
+pub mod hostile;
 pub mod paper;
+pub mod precise;
 pub mod random;

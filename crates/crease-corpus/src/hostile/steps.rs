@@ -1,0 +1,159 @@
+//! The steps of growth, and the ordinary ones among them: operations applied to anything.
+
+use super::grow::{Grower, Var};
+use crease_core::{Kink, Lane, Op, Rational};
+
+impl Grower<'_> {
+    /// One step: a few equations, or none if what was drawn has no value at the point.
+    pub fn step(&mut self) {
+        let v = match self.rng.below(33) {
+            0..3 => self.arithmetic_step(),
+            3..6 => self.smooth(),
+            6..10 => self.hinge(),
+            10..14 => self.group(),
+            14..17 => self.near_tie(),
+            17..20 => self.cancellation(),
+            20..24 => self.vanishing(),
+            24..28 if self.depth < 2 => self.selection(),
+            28..30 if self.depth < 2 => self.calls(),
+            30..32 => self.tensor(),
+            _ => self.linear_group(),
+        };
+        self.keep(v);
+    }
+
+    fn arithmetic_step(&mut self) -> Option<Var> {
+        let (a, b) = (self.any(), self.any_or_constant());
+        let (a, b) = if self.rng.once_in(2) { (a, b) } else { (b, a) };
+        let op = self.rng.pick(&[Op::Add, Op::Sub, Op::Mul, Op::Mul, Op::Div]).clone();
+        self.emit(op, &[&a, &b])
+    }
+
+    fn smooth(&mut self) -> Option<Var> {
+        let a = if self.rng.once_in(3) { self.zero()? } else { self.any() };
+        let k = *self.rng.pick(&[-3, -2, -1, 0, 1, 2, 2, 3, 4]);
+        let ops = [
+            Op::Exp,
+            Op::Exp,
+            Op::Log,
+            Op::Sqrt,
+            Op::Sqrt,
+            Op::Sin,
+            Op::Cos,
+            Op::Tanh,
+            Op::Sigmoid,
+            Op::Inv,
+            Op::Power(k),
+            Op::Power(k),
+        ];
+        let op = self.rng.pick(&ops).clone();
+        self.emit(op, &[&a])
+    }
+
+    /// The operations of one variable with a kink at zero.
+    pub fn hinged(&mut self) -> Op {
+        let slope: Rational =
+            self.rng.pick(&["1/4", "0", "-1", "0.99999999999999999999", "1e-20", "-3"]).parse().unwrap_or_default();
+        let scale: Rational =
+            self.rng.pick(&["1", "1", "2", "1/2", "1.00000000000000000001", "1e-20"]).parse().unwrap_or_default();
+        let kinks = [Kink::Relu, Kink::Relu, Kink::Abs, Kink::Abs, Kink::LeakyRelu(slope), Kink::Elu(scale)];
+        Op::Kink(self.rng.pick(&kinks).clone())
+    }
+
+    fn hinge(&mut self) -> Option<Var> {
+        let a = if self.rng.once_in(4) { self.any() } else { self.zero()? };
+        if self.rng.once_in(5) {
+            let b = self.any_or_constant();
+            return self.emit(Op::Kink(Kink::TimesRelu), &[&b, &a]);
+        }
+        // a smooth function between: abs(sin(z)), relu(tanh(z)), relu(exp(z) - 1)
+        let a = match self.rng.below(5) {
+            0 => self.emit(Op::Sin, &[&a])?,
+            1 => self.emit(Op::Tanh, &[&a])?,
+            2 if a.is_zero() => {
+                let one = self.ratio(1, 1);
+                let e = self.emit(Op::Exp, &[&a])?;
+                self.sub(&e, &one)?
+            }
+            _ => a,
+        };
+        let op = self.hinged();
+        self.emit(op, &[&a])
+    }
+
+    /// Members of a group that tie at the point: zeros, their negatives, disguises and copies.
+    pub fn members(&mut self, n: usize) -> Option<Vec<Var>> {
+        let mut members: Vec<Var> = Vec::new();
+        for _ in 0..n {
+            let v = match self.rng.below(8) {
+                0 => self.ratio(0, 1),
+                1 if !members.is_empty() => self.rng.pick(&members).clone(),
+                2 if !members.is_empty() => {
+                    let m = self.rng.pick(&members).clone();
+                    self.neg(&m)?
+                }
+                3 if !members.is_empty() => {
+                    let m = self.rng.pick(&members).clone();
+                    self.disguise(&m)?
+                }
+                4 => self.any(),
+                _ => self.zero()?,
+            };
+            members.push(v);
+        }
+        if members.iter().all(|m| m.atom.value().is_none()) {
+            members[0] = self.any();
+        }
+        Some(members)
+    }
+
+    fn group(&mut self) -> Option<Var> {
+        let n = 1 + self.rng.below(4);
+        let mut members = self.members(n)?;
+        if self.rng.once_in(12) {
+            // many, most of them copies: long lists are worked on in other ways than short ones
+            for _ in 0..16 + self.rng.below(4) {
+                let copy = self.rng.pick(&members).clone();
+                members.push(copy);
+            }
+        }
+        let n = members.len();
+        let args: Vec<&Var> = members.iter().collect();
+        let k = self.rng.below(n);
+        let lane = Lane::Args;
+        let kinks = [
+            Kink::Max(lane),
+            Kink::Max(lane),
+            Kink::Min(lane),
+            Kink::OrderStatistic(lane, k),
+            Kink::Sort(lane),
+            Kink::Norm1(lane),
+            Kink::NormInf(lane),
+        ];
+        let kink = self.rng.pick(&kinks).clone();
+        if n > 1 && self.rng.once_in(4) {
+            return self.emit_on_axis(&kink, &args);
+        }
+        let mut results = self.emit_all(Op::Kink(kink), &args)?;
+        let i = self.rng.below(results.len());
+        Some(results.swap_remove(i))
+    }
+
+    /// A maximum of linear forms, or a log-sum-exp.
+    fn linear_group(&mut self) -> Option<Var> {
+        let n = 1 + self.rng.below(2);
+        if self.rng.once_in(3) {
+            let members = self.members(n + 1)?;
+            let args: Vec<&Var> = members.iter().collect();
+            return self.emit(Op::LogSumExp(Lane::Args), &args);
+        }
+        let rows = 2 + self.rng.below(2);
+        let mut args: Vec<Var> = Vec::new();
+        for _ in 0..rows * n {
+            args.push(if self.rng.once_in(4) { self.any() } else { self.some_constant() });
+        }
+        args.extend(self.members(n)?);
+        let args: Vec<&Var> = args.iter().collect();
+        self.emit(Op::Kink(Kink::MaxLinear { lane: Lane::Args, rows }), &args)
+    }
+}

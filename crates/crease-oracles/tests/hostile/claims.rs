@@ -1,0 +1,274 @@
+//! What the library says of a case, as claims that can be checked. This is the one place that knows its interface.
+
+use crease_core::local::{LocalError, LocalModel, localize};
+use crease_core::number::{Interval, Mixed, NumberError, Rational};
+use crease_core::run::RunFault;
+use crease_corpus::hostile::Case;
+use crease_oracles::{
+    Effort, EnumerateLimits, Verdict, clarke_element, conservative, differentiable, directional, identity,
+    lexicographic, neighbouring_gradients,
+};
+use std::fmt;
+
+/// Numbers between which something is said to lie.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    pub low: Rational,
+    pub high: Rational,
+}
+
+impl Bounds {
+    pub fn exactly(x: Rational) -> Self {
+        Bounds { low: x.clone(), high: x }
+    }
+
+    fn between(i: &Interval) -> Option<Self> {
+        Some(Bounds { low: Rational::from_f64(i.lo())?, high: Rational::from_f64(i.hi())? })
+    }
+}
+
+/// A gradient, coordinate by coordinate; nothing where it is only said to be near something.
+pub type Gradient = Vec<Option<Bounds>>;
+
+/// Something that the library says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claim {
+    /// The program has no value at the point.
+    NoValue,
+    /// The value at the point.
+    Value(Bounds),
+    /// The directional derivative.
+    Directional { direction: Vec<Rational>, value: Bounds },
+    /// It is differentiable, and this is the gradient.
+    Yes(Gradient),
+    /// It is not differentiable. Two limits of gradients, each along a direction.
+    No(Box<[(Gradient, Vec<Rational>); 2]>),
+    /// The limit of gradients along a direction.
+    Clarke { gradient: Gradient, direction: Vec<Rational> },
+    /// The lexicographic derivative along a basis.
+    Lexicographic { gradient: Gradient, basis: Vec<Vec<Rational>> },
+    /// These are all limits of gradients.
+    Complete(Vec<Gradient>),
+    /// The conservative gradient has this one element.
+    Singleton(Gradient),
+    /// It stopped in a panic.
+    Panicked(String),
+}
+
+impl Claim {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Claim::NoValue => "no value",
+            Claim::Value(_) => "value",
+            Claim::Directional { .. } => "directional",
+            Claim::Yes(_) => "differentiable",
+            Claim::No(_) => "not differentiable",
+            Claim::Clarke { .. } => "clarke",
+            Claim::Lexicographic { .. } => "lexicographic",
+            Claim::Complete(_) => "complete list",
+            Claim::Singleton(_) => "conservative singleton",
+            Claim::Panicked(_) => "panic",
+        }
+    }
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = |list: &[Rational]| list.iter().map(Rational::to_string).collect::<Vec<_>>().join(", ");
+        let gradient = |g: &Gradient| g.iter().map(shown).collect::<Vec<_>>().join(", ");
+        write!(f, "{}", self.name())?;
+        match self {
+            Claim::NoValue => Ok(()),
+            Claim::Value(bounds) => write!(f, " {bounds}"),
+            Claim::Directional { direction, value } => write!(f, " {value} along [{}]", numbers(direction)),
+            Claim::Yes(g) | Claim::Singleton(g) => write!(f, " [{}]", gradient(g)),
+            Claim::No(sides) => {
+                let [(g, d), (h, e)] = &**sides;
+                write!(f, " [{}] along [{}], [{}] along [{}]", gradient(g), numbers(d), gradient(h), numbers(e))
+            }
+            Claim::Clarke { gradient: g, direction } => write!(f, " [{}] along [{}]", gradient(g), numbers(direction)),
+            Claim::Lexicographic { gradient: g, basis } => {
+                let basis: Vec<String> = basis.iter().map(|d| numbers(d)).collect();
+                write!(f, " [{}] along [{}]", gradient(g), basis.join("; "))
+            }
+            Claim::Complete(list) => {
+                write!(f, " {}", list.iter().map(|g| format!("[{}]", gradient(g))).collect::<String>())
+            }
+            Claim::Panicked(text) => write!(f, " {text}"),
+        }
+    }
+}
+
+fn shown(bounds: &Option<Bounds>) -> String {
+    bounds.as_ref().map_or("?".into(), Bounds::to_string)
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.low, &self.high) {
+            (low, high) if low == high => write!(f, "{low}"),
+            (low, high) => write!(f, "{:e}..{:e}", low.to_f64(), high.to_f64()),
+        }
+    }
+}
+
+/// How a program's question was answered as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// By yes or no.
+    Told,
+    /// By "unknown", and why.
+    Unknown(String),
+    /// There is no local model, and why.
+    Refused(String),
+    /// The program is said to have no value.
+    NoValue(String),
+}
+
+/// The answer and all claims about a case.
+pub struct Said {
+    pub answer: Answer,
+    pub claims: Vec<Claim>,
+}
+
+/// Asks the library everything about a case, along the given directions.
+pub fn ask(case: &Case, directions: &[Vec<Rational>]) -> Said {
+    let asked = std::panic::catch_unwind(|| answers(case, directions));
+    asked.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or(panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default();
+        Said { answer: Answer::Refused("it panicked".into()), claims: vec![Claim::Panicked(text)] }
+    })
+}
+
+fn answers(case: &Case, directions: &[Vec<Rational>]) -> Said {
+    let model = match localize(&case.program, &case.inputs()) {
+        Ok(model) => model,
+        Err(error) => return refusal(&error),
+    };
+    let mut claims = Vec::new();
+    if let Some(value) = model.values()[0].data().first().and_then(bounds) {
+        claims.push(Claim::Value(value));
+    }
+    for d in directions {
+        if let Some(value) = along(&model, d) {
+            claims.push(Claim::Directional { direction: d.clone(), value });
+        }
+    }
+    let effort = Effort { conflicts: Some(500), seed: case.seed, proof: false, ..Effort::default() };
+    let answer = match differentiable(&model, 0, &effort).map(|d| d.verdict) {
+        Ok(Verdict::Yes(e)) => {
+            claims.push(Claim::Yes(gradient(&model, &e.gradient, true)));
+            Answer::Told
+        }
+        Ok(Verdict::No(sides)) => {
+            let side = |i: usize| (gradient(&model, &sides[i].gradient, false), sides[i].direction.clone());
+            claims.push(Claim::No(Box::new([side(0), side(1)])));
+            Answer::Told
+        }
+        Ok(Verdict::Unknown { limit, .. }) => Answer::Unknown(kind(&limit)),
+        Err(error) => Answer::Refused(kind(&error)),
+    };
+    if model.is_exact() {
+        exact_claims(case, &model, &mut claims);
+    }
+    Said { answer, claims }
+}
+
+/// What is only said of exact models.
+fn exact_claims(case: &Case, model: &LocalModel, claims: &mut Vec<Claim>) {
+    for seed in [case.seed, case.seed + 1] {
+        if let Ok(e) = clarke_element(model, 0, seed)
+            && e.proved
+        {
+            claims.push(Claim::Clarke { gradient: gradient(model, &e.gradient, false), direction: e.direction });
+        }
+    }
+    let mut basis = identity(model.dimension());
+    if case.seed.is_multiple_of(2) {
+        basis.reverse();
+    }
+    if let Ok(l) = lexicographic(model, 0, &basis) {
+        claims.push(Claim::Lexicographic { gradient: gradient(model, &l.gradient, false), basis });
+    }
+    let limits = EnumerateLimits { cells: 200, gradients: 50, deadline: None };
+    if let Ok(list) = neighbouring_gradients(model, 0, limits) {
+        for n in list.gradients.iter().take(3) {
+            let gradient = gradient(model, &n.gradient, false);
+            claims.push(Claim::Clarke { gradient, direction: n.direction.clone() });
+        }
+        if list.complete() {
+            let all = list.gradients.iter().map(|n| gradient(model, &n.gradient, false)).collect();
+            claims.push(Claim::Complete(all));
+        }
+    }
+    if let Ok(c) = conservative(model, 0)
+        && c.is_singleton()
+        && c.proved
+    {
+        claims.push(Claim::Singleton(gradient(model, &c.elements[0].gradient, false)));
+    }
+}
+
+/// Numbers between which a number certainly lies.
+fn bounds(x: &Mixed) -> Option<Bounds> {
+    match x {
+        Mixed::Exact(r) => Some(Bounds::exactly(r.clone())),
+        Mixed::Near(i) => Bounds::between(i),
+    }
+}
+
+/// What is said of the derivative along a direction.
+fn along(model: &LocalModel, d: &[Rational]) -> Option<Bounds> {
+    if model.is_exact() {
+        return directional(model, d).ok()?.into_iter().next().map(Bounds::exactly);
+    }
+    Bounds::between(model.enclosure(d)?.first()?)
+}
+
+/// A gradient of the model: exact if the model is; else, if the model is linear, between the enclosures of derivatives along the axes.
+fn gradient(model: &LocalModel, g: &[Rational], linear: bool) -> Gradient {
+    if model.is_exact() {
+        return g.iter().map(|x| Some(Bounds::exactly(x.clone()))).collect();
+    }
+    let axes = identity(g.len());
+    axes.iter().map(|d| if linear { along(model, d) } else { None }).collect()
+}
+
+/// A refusal to make a model.
+fn refusal(error: &LocalError) -> Said {
+    let domain = |e: &NumberError| {
+        matches!(e, NumberError::DivisionByZero | NumberError::LogOfNonPositive | NumberError::SqrtOfNegative)
+    };
+    match error {
+        LocalError::Run(e) => match &e.fault {
+            RunFault::Number(n) if domain(n) => {
+                Said { answer: Answer::NoValue(n.to_string()), claims: vec![Claim::NoValue] }
+            }
+            RunFault::NotATruth(_) => Said { answer: Answer::NoValue("no truth".into()), claims: vec![Claim::NoValue] },
+            fault => Said { answer: Answer::Refused(kind(fault)), claims: Vec::new() },
+        },
+        other => Said { answer: Answer::Refused(reason(other)), claims: Vec::new() },
+    }
+}
+
+/// The reason of a refusal without the place, so that like ones can be counted.
+fn reason(error: &LocalError) -> String {
+    match error {
+        LocalError::Discontinuous { .. } => "a selection is not continuous".into(),
+        LocalError::NoDerivative { why, .. } => why.clone(),
+        other => kind(other),
+    }
+}
+
+/// A message without its numbers, so that like ones can be counted.
+fn kind(e: &impl fmt::Display) -> String {
+    let text = e.to_string();
+    let mut out = String::new();
+    for word in text.split_whitespace() {
+        let word = if word.contains(|c: char| c.is_ascii_digit()) { "N" } else { word };
+        out.push_str(if out.is_empty() { "" } else { " " });
+        out.push_str(word);
+    }
+    out.chars().take(90).collect()
+}
