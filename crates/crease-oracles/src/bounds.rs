@@ -28,6 +28,11 @@ fn on_graph(model: &LocalModel, from: NodeId) -> Vec<Bounds> {
         }
         match model.node(model.node_id(i)) {
             Node::Direction(_) => {}
+            Node::Seam { taken, .. } => {
+                let slot = &mut adjoints[taken.index()];
+                slot.0 += &low;
+                slot.1 += &high;
+            }
             Node::Linear(terms) => {
                 for t in terms {
                     let slot = &mut adjoints[t.node.index()];

@@ -7,7 +7,7 @@
 //! and then, where it is affordable, exactly.
 
 use crate::enclosed::confirmed;
-use crate::sweep::{Same, SweepCost, Weights, backward, forward, same_forms, sizes};
+use crate::sweep::{Same, SweepCost, Weights, backward, forward, leaves_seams, same_forms, sizes};
 use crate::{OracleError, output};
 use crease_core::local::{LocalModel, NodeId};
 use crease_core::number::{Mixed, Rational};
@@ -133,7 +133,7 @@ impl Search<'_> {
         let mut pairs: Vec<(NodeId, NodeId)> = Vec::new();
         let mut equal = 0;
         *sweeps += 1;
-        forward(self.model, &self.weights, &direction, |kink, members, values| {
+        let values = forward(self.model, &self.weights, &direction, |kink, members, values| {
             let of = |k: usize| &values[members[k].index()];
             let best = (1..members.len()).fold(0, |best, k| if of(k) > of(best) { k } else { best });
             picked[kink] = best;
@@ -143,6 +143,9 @@ impl Search<'_> {
             equal += usize::from(pairs.len() > before);
             of(best).clone()
         });
+        if !leaves_seams(self.model, &values) {
+            return Ok(None);
+        }
         *sweeps += u64::from(!pairs.is_empty());
         let same = same_forms(self.model, &picked, &pairs, random, EXACT_BUDGET)?;
         if same == Same::No {

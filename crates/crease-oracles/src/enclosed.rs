@@ -6,7 +6,7 @@
 //! model leaves the oracles without having come through here.
 
 use crate::OracleError;
-use crate::sweep::{Weights, backward, forward};
+use crate::sweep::{Weights, backward, forward, leaves_seams};
 use crease_core::local::{LocalError, LocalModel, Node, NodeId, Precision, localize_within};
 use crease_core::number::{Mixed, Number, Rational};
 use crease_core::{Program, Tensor};
@@ -55,7 +55,7 @@ pub(crate) fn confirmed(
     let bits = model.precision().bits;
     let along: Vec<Mixed> = direction.iter().map(|x| Mixed::exactly(x.clone()).at(bits)).collect();
     let mut certain = true;
-    forward(model, weights, &along, |kink, members, values| {
+    let values = forward(model, weights, &along, |kink, members, values| {
         let best = members[picked[kink]];
         if below[model.kinks()[kink].node.index()] {
             certain &= members.iter().all(|m| {
@@ -69,7 +69,7 @@ pub(crate) fn confirmed(
         }
         values[best.index()].clone()
     });
-    if !certain {
+    if !certain || !leaves_seams(model, &values) {
         return None;
     }
     Ball::of(&backward(model, weights, from, |kink, k| (picked[kink] == k).then(Mixed::one)))
@@ -106,6 +106,7 @@ pub(crate) fn for_each_argument(node: Node<'_>, mut each: impl FnMut(NodeId)) {
         Node::Direction(_) => {}
         Node::Linear(terms) => terms.iter().for_each(|t| each(t.node)),
         Node::Max(members) | Node::Taken(members) => members.iter().for_each(|m| each(*m)),
+        Node::Seam { taken, across } => [taken, across].into_iter().for_each(each),
     }
 }
 

@@ -182,6 +182,7 @@ pub fn lexicographic_forward(
                 picked.push(best);
                 of(best).clone()
             }
+            Node::Seam { taken, .. } => rows[taken.index()].clone(),
             Node::Taken(members) => {
                 settled.push(None);
                 picked.push(0);
@@ -209,7 +210,7 @@ pub fn identity(p: usize) -> Vec<Vec<Rational>> {
 fn members_of(model: &LocalModel) -> impl Iterator<Item = &[NodeId]> {
     model.nodes().filter_map(|n| match n {
         Node::Max(members) | Node::Taken(members) => Some(members),
-        Node::Direction(_) | Node::Linear(_) => None,
+        Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => None,
     })
 }
 
@@ -218,7 +219,7 @@ fn kinds_of(model: &LocalModel) -> impl Iterator<Item = (usize, bool)> {
     model.nodes().filter_map(|n| match n {
         Node::Max(members) => Some((members.len(), true)),
         Node::Taken(members) => Some((members.len(), false)),
-        Node::Direction(_) | Node::Linear(_) => None,
+        Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => None,
     })
 }
 

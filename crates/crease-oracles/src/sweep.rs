@@ -75,6 +75,7 @@ pub(crate) fn forward<N: Number>(
                 kink += 1;
                 values[members[0].index()].clone()
             }
+            Node::Seam { taken, .. } => values[taken.index()].clone(),
         };
         values.push(value);
     }
@@ -119,6 +120,11 @@ pub(crate) fn backward_watched<N: Number>(
                     if let Some(s) = share(kink, k) {
                         add(&mut adjoints[m.index()], if s == N::one() { a.clone() } else { a.mul(&s) });
                     }
+                }
+            }
+            Node::Seam { taken, .. } => {
+                if let Some(a) = adjoints[i].take() {
+                    add(&mut adjoints[taken.index()], a);
                 }
             }
             Node::Direction(_) | Node::Linear(_) => {
@@ -167,6 +173,10 @@ pub(crate) fn backward_sparse(
                 }
                 terms.len()
             }
+            Node::Seam { taken, .. } => {
+                *adjoints.entry(taken).or_default() += weight;
+                1
+            }
             Node::Max(members) | Node::Taken(members) => {
                 let kink = kinks_below(model, id.index());
                 for (k, m) in members.iter().enumerate() {
@@ -180,6 +190,15 @@ pub(crate) fn backward_sparse(
         *left = left.checked_sub(visits)?;
     }
     Some(gradient)
+}
+
+/// Whether no seam of a model is 0: a direction along which one is may stay where branches meet that need not agree.
+pub(crate) fn leaves_seams<N: Number>(model: &LocalModel, values: &[N]) -> bool {
+    let zero = N::zero();
+    model.nodes().all(|node| match node {
+        Node::Seam { across, .. } => values[across.index()].compare(&zero).is_some_and(|order| order.is_ne()),
+        Node::Direction(_) | Node::Linear(_) | Node::Max(_) | Node::Taken(_) => true,
+    })
 }
 
 /// The largest value among the members.
@@ -240,7 +259,7 @@ pub(crate) fn same_forms(
 pub(crate) fn sizes(model: &LocalModel) -> Vec<usize> {
     let members = |n: Node<'_>| match n {
         Node::Max(members) | Node::Taken(members) => Some(members.len()),
-        Node::Direction(_) | Node::Linear(_) => None,
+        Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => None,
     };
     model.nodes().filter_map(members).collect()
 }
@@ -271,7 +290,7 @@ impl SweepCost {
         let mut cost = SweepCost::default();
         for node in model.nodes() {
             match node {
-                Node::Direction(_) => {}
+                Node::Direction(_) | Node::Seam { .. } => {}
                 Node::Linear(terms) => {
                     // a coefficient of 1 or -1 multiplies nothing
                     let scaled = terms.iter().filter(|t| !t.coefficient.abs().is_one()).count() as u64;

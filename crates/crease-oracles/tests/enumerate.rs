@@ -124,7 +124,7 @@ fn brute(model: &LocalModel) -> Vec<Vec<i64>> {
         .filter_map(|n| match n {
             Node::Max(members) => Some(members.len()),
             Node::Taken(_) => Some(1),
-            Node::Direction(_) | Node::Linear(_) => None,
+            Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => None,
         })
         .collect();
     let p = model.dimension();
@@ -146,6 +146,7 @@ fn brute(model: &LocalModel) -> Vec<Vec<i64>> {
                     }
                     sum
                 }
+                Node::Seam { taken, .. } => forms[taken.index()].clone(),
                 Node::Max(members) | Node::Taken(members) => {
                     let best = &forms[members[*kinks.next().unwrap()].index()];
                     for other in members.iter().map(|m| &forms[m.index()]).filter(|f| *f != best) {

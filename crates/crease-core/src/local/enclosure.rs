@@ -56,6 +56,7 @@ impl LocalModel {
                     (1..members.len()).try_fold(of(0).clone(), |best, i| Number::max(&best, of(i))).ok()?
                 }
                 Node::Taken(members) => values[members[0].index()].clone(),
+                Node::Seam { taken, .. } => values[taken.index()].clone(),
             });
         }
         Some(self.outputs().iter().map(|o| values[o.index()].clone()).collect())

@@ -408,6 +408,12 @@ impl Localizer<'_> {
         }
     }
 
+    /// A node that is another one, with what is 0 where two branches meet.
+    pub fn seam(&mut self, taken: NodeId, across: NodeId) -> Result<NodeId, LocalError> {
+        let near = self.is_near(taken) || self.is_near(across);
+        self.bounded(|m| m.push(Stored::Seam { taken, across }, near))
+    }
+
     /// A node that takes the first of its members along every direction, although the program may take another at the point itself.
     pub fn taken(&mut self, taken: NodeId, other: NodeId, tie: Tie) -> Result<NodeId, LocalError> {
         self.kink_node(vec![taken, other], false, tie)

@@ -53,6 +53,14 @@ pub enum Node<'m> {
     Linear(&'m [Term]),
     /// The largest of earlier nodes: a kink that is active at the point.
     Max(&'m [NodeId]),
+    /// The same as an earlier node. Two branches of a selection meet here that agree to first order, but need not agree beside the
+    /// point: the program may jump where this other node is 0, so that directions along which it is 0 show no gradients.
+    Seam {
+        /// What it is.
+        taken: NodeId,
+        /// What is 0 where the branches meet, to first order.
+        across: NodeId,
+    },
     /// The first of earlier nodes. The others belong to the conservative gradient only: a selection that takes one piece around the
     /// point and another one, of the same value, at the point itself.
     Taken(&'m [NodeId]),
@@ -111,6 +119,7 @@ enum Stored {
     Linear { start: u32, end: u32 },
     Max { start: u32, end: u32 },
     Taken { start: u32, end: u32 },
+    Seam { taken: NodeId, across: NodeId },
 }
 
 /// The directional derivative of a program at a point, as a piecewise-linear graph. See the [module](self).
@@ -161,6 +170,7 @@ impl LocalModel {
                 Stored::Linear { start, end } => Node::Linear(&self.terms[start as usize..end as usize]),
                 Stored::Max { start, end } => Node::Max(&self.members[start as usize..end as usize]),
                 Stored::Taken { start, end } => Node::Taken(&self.members[start as usize..end as usize]),
+                Stored::Seam { taken, across } => Node::Seam { taken, across },
             },
         }
     }
@@ -308,6 +318,7 @@ impl LocalModel {
             let atom = match node {
                 Node::Direction(i) => atoms[i],
                 Node::Taken(members) => atoms[members[0].index()],
+                Node::Seam { taken, .. } => atoms[taken.index()],
                 Node::Max(members) => {
                     let members: Vec<Atom> = members.iter().map(|m| atoms[m.index()]).collect();
                     b.max(&members)?

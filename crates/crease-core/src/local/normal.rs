@@ -132,7 +132,7 @@ impl LocalModel {
                 Node::Max(members) => members,
                 Node::Taken(members) if choices => members,
                 Node::Taken(members) => &members[..1],
-                Node::Direction(_) | Node::Linear(_) => continue,
+                Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => continue,
             };
             let mut forms: Vec<Form> = Vec::new();
             let mut kept: Vec<usize> = Vec::new();
@@ -193,6 +193,10 @@ impl LocalModel {
                         adjoints.entry(t.node).or_default().add_mul(&weight, &t.coefficient);
                     }
                     terms.len()
+                }
+                (None, Node::Seam { taken, .. }) => {
+                    *adjoints.entry(taken).or_default() += weight;
+                    1
                 }
                 (None, Node::Max(_) | Node::Taken(_)) => {
                     *kinks.entry(id.index()).or_default() += weight;

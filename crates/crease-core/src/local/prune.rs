@@ -14,6 +14,7 @@ impl LocalModel {
             match self.node(NodeId(i as u32)) {
                 Node::Linear(terms) => terms.iter().for_each(|t| used[t.node.index()] = true),
                 Node::Max(members) | Node::Taken(members) => members.iter().for_each(|m| used[m.index()] = true),
+                Node::Seam { taken, across } => [taken, across].iter().for_each(|n| used[n.index()] = true),
                 Node::Direction(_) => {}
             }
         }
@@ -57,6 +58,7 @@ impl LocalModel {
                     let (start, end) = keep(start, end, &mut members);
                     Stored::Max { start, end }
                 }
+                Stored::Seam { taken, across } => Stored::Seam { taken: moved(taken), across: moved(across) },
                 Stored::Taken { start, end } => {
                     let (start, end) = keep(start, end, &mut members);
                     Stored::Taken { start, end }

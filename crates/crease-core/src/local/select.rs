@@ -185,6 +185,8 @@ impl Localizer<'_> {
                 Truth::Tied { switch, holds } => meeting.push((i, switch.clone(), *holds)),
             }
         }
+        // of those that meet, the one that runs at the point itself
+        let runs = conditions[..last].iter().position(Truth::here).unwrap_or(last);
         let numbers: Vec<u32> = args.iter().map(|x| x.number).collect();
         let branch = |m: &mut Self, i: usize| -> Result<Vec<Local>, LocalError> {
             let program = &q.callee(ids[i]).program;
@@ -192,7 +194,12 @@ impl Localizer<'_> {
             if let Some(known) = m.branches.get(&key) {
                 return Ok(known.clone());
             }
-            let results = m.program(program, args.to_vec(), Origins::Fixed, depth + 1)?;
+            let results = m.program(program, args.to_vec(), Origins::Fixed, depth + 1).map_err(|e| match e {
+                LocalError::Run(e) if i != runs => {
+                    m.no_derivative(format!("a branch that begins here has no value at the point itself: {}", e.fault))
+                }
+                e => e,
+            })?;
             m.branches.insert(key, results.clone());
             Ok(results)
         };
@@ -228,7 +235,12 @@ impl Localizer<'_> {
         let difference = self.linear(&[(&one, inside.node), (&one.neg(), outside.node)])?;
         let slope = self.linear(&[(&one, switch.left), (&one.neg(), switch.right)])?;
         let Some(factor) = self.factor(difference, slope)? else {
-            return Ok(self.fresh(value, outside.node, class));
+            // what is piecewise affine and agrees to first order agrees
+            let node = match class {
+                Class::Curved if slope != self.zero => self.seam(outside.node, slope)?,
+                _ => outside.node,
+            };
+            return Ok(self.fresh(value, node, class));
         };
         self.bent = class == Class::Curved;
         let node = match (holds[0], holds[2]) {
@@ -306,6 +318,10 @@ impl Localizer<'_> {
                         let slot = adjoints.entry(t.node).or_insert_with(Mixed::zero);
                         *slot = slot.add(&weight.mul(&t.known(bits)));
                     }
+                }
+                Node::Seam { taken, .. } => {
+                    let slot = adjoints.entry(taken).or_insert_with(Mixed::zero);
+                    *slot = slot.add(&weight);
                 }
                 Node::Max(_) | Node::Taken(_) => return None,
             }

@@ -108,6 +108,11 @@ fn expanded(model: &LocalModel, from: NodeId) -> Option<BTreeMap<Monomial, BTree
                 }
             }
             Node::Max(_) if near[id.index()] => return None,
+            Node::Seam { taken, .. } => {
+                for (monomial, weight) in polynomial {
+                    *adjoints.entry(taken).or_default().entry(monomial).or_default() += weight;
+                }
+            }
             // what is not taken has no weight in the directional derivative
             Node::Taken(members) => {
                 for (monomial, weight) in polynomial {

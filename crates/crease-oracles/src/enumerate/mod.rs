@@ -28,7 +28,7 @@ mod witness;
 
 use crate::enclosed::apart;
 use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, output};
-use crease_core::local::{Exactness, LocalModel, NormalForm};
+use crease_core::local::{Exactness, LocalModel, Node, NormalForm};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -280,7 +280,8 @@ pub fn neighbouring_gradients_with(
         left = left.saturating_sub(model.len());
         left == 0 || matches!(clarke_along(model, output_number, direction), Ok(Some(_)))
     };
-    let whole = normal.kinks.len() == model.kinks().len();
+    let seams = model.nodes().any(|n| matches!(n, Node::Seam { .. }));
+    let whole = normal.kinks.len() == model.kinks().len() && !seams;
     let mut tree = Tree::new(&normal, limits, &mut tell, whole, &mut generic);
     let first_order = !model.has_affine_kinks() && !independent(&normal);
     let limit = tree.visit();

@@ -1,12 +1,12 @@
 //! What the library says of a case, as claims that can be checked. This is the one place that knows its interface.
 
-use crease_core::local::{LocalError, LocalModel, localize};
-use crease_core::number::{Interval, Mixed, NumberError, Rational};
+use crease_core::local::{LocalError, LocalModel, Precision};
+use crease_core::number::{Mixed, NumberError, Rational};
 use crease_core::run::RunFault;
 use crease_corpus::hostile::Case;
 use crease_oracles::{
-    Effort, EnumerateLimits, Verdict, clarke_element, conservative, differentiable, directional, identity,
-    lexicographic, neighbouring_gradients,
+    AskError, Effort, EnumerateLimits, Verdict, clarke_element, conservative, differentiable, identity, lexicographic,
+    neighbouring_gradients,
 };
 use std::fmt;
 
@@ -20,10 +20,6 @@ pub struct Bounds {
 impl Bounds {
     pub fn exactly(x: Rational) -> Self {
         Bounds { low: x.clone(), high: x }
-    }
-
-    fn between(i: &Interval) -> Option<Self> {
-        Some(Bounds { low: Rational::from_f64(i.lo())?, high: Rational::from_f64(i.hi())? })
     }
 }
 
@@ -142,46 +138,52 @@ pub fn ask(case: &Case, directions: &[Vec<Rational>]) -> Said {
 }
 
 fn answers(case: &Case, directions: &[Vec<Rational>]) -> Said {
-    let model = match localize(&case.program, &case.inputs()) {
-        Ok(model) => model,
-        Err(error) => return refusal(&error),
+    let effort = Effort { conflicts: Some(500), seed: case.seed, proof: false, ..Effort::default() };
+    let precision = Precision { limit: 1024, ..Precision::default() };
+    let asked = crease_oracles::ask(&case.program, &case.inputs(), precision, |model| {
+        let decided = differentiable(model, 0, &effort)?;
+        let open = matches!(decided.verdict, Verdict::Unknown { .. });
+        Ok((decided, open))
+    });
+    let (model, decided) = match asked {
+        Ok((model, decided)) => (model, decided),
+        Err(AskError::Local(error)) => return refusal(&error),
+        Err(AskError::Oracle(error)) => return Said { answer: Answer::Refused(kind(&error)), claims: Vec::new() },
     };
     let mut claims = Vec::new();
     if let Some(value) = model.values()[0].data().first().and_then(bounds) {
         claims.push(Claim::Value(value));
     }
     for d in directions {
-        if let Some(value) = along(&model, d) {
+        if let Some(value) = model.along(d).and_then(|v| bounds(v.first()?)) {
             claims.push(Claim::Directional { direction: d.clone(), value });
         }
     }
-    let effort = Effort { conflicts: Some(500), seed: case.seed, proof: false, ..Effort::default() };
-    let answer = match differentiable(&model, 0, &effort).map(|d| d.verdict) {
-        Ok(Verdict::Yes(e)) => {
-            claims.push(Claim::Yes(gradient(&model, &e.gradient, true)));
+    let answer = match decided.verdict {
+        Verdict::Yes(e) => {
+            claims.push(Claim::Yes(gradient(&e.gradient, e.radius.as_deref())));
             Answer::Told
         }
-        Ok(Verdict::No(sides)) => {
-            let side = |i: usize| (gradient(&model, &sides[i].gradient, false), sides[i].direction.clone());
+        Verdict::No(sides) => {
+            let side =
+                |i: usize| (gradient(&sides[i].gradient, sides[i].radius.as_deref()), sides[i].direction.clone());
             claims.push(Claim::No(Box::new([side(0), side(1)])));
             Answer::Told
         }
-        Ok(Verdict::Unknown { limit, .. }) => Answer::Unknown(kind(&limit)),
-        Err(error) => Answer::Refused(kind(&error)),
+        Verdict::Unknown { limit, .. } => Answer::Unknown(kind(&limit)),
     };
-    if model.is_exact() {
-        exact_claims(case, &model, &mut claims);
-    }
+    other_claims(case, &model, &mut claims);
     Said { answer, claims }
 }
 
-/// What is only said of exact models.
-fn exact_claims(case: &Case, model: &LocalModel, claims: &mut Vec<Claim>) {
+/// What the other oracles say.
+fn other_claims(case: &Case, model: &LocalModel, claims: &mut Vec<Claim>) {
     for seed in [case.seed, case.seed + 1] {
         if let Ok(e) = clarke_element(model, 0, seed)
             && e.proved
         {
-            claims.push(Claim::Clarke { gradient: gradient(model, &e.gradient, false), direction: e.direction });
+            let gradient = gradient(&e.gradient, e.radius.as_deref());
+            claims.push(Claim::Clarke { gradient, direction: e.direction });
         }
     }
     let mut basis = identity(model.dimension());
@@ -189,16 +191,16 @@ fn exact_claims(case: &Case, model: &LocalModel, claims: &mut Vec<Claim>) {
         basis.reverse();
     }
     if let Ok(l) = lexicographic(model, 0, &basis) {
-        claims.push(Claim::Lexicographic { gradient: gradient(model, &l.gradient, false), basis });
+        claims.push(Claim::Lexicographic { gradient: gradient(&l.gradient, l.radius.as_deref()), basis });
     }
     let limits = EnumerateLimits { cells: 200, gradients: 50, deadline: None };
     if let Ok(list) = neighbouring_gradients(model, 0, limits) {
         for n in list.gradients.iter().take(3) {
-            let gradient = gradient(model, &n.gradient, false);
+            let gradient = gradient(&n.gradient, n.radius.as_deref());
             claims.push(Claim::Clarke { gradient, direction: n.direction.clone() });
         }
         if list.complete() {
-            let all = list.gradients.iter().map(|n| gradient(model, &n.gradient, false)).collect();
+            let all = list.gradients.iter().map(|n| gradient(&n.gradient, n.radius.as_deref())).collect();
             claims.push(Claim::Complete(all));
         }
     }
@@ -206,33 +208,22 @@ fn exact_claims(case: &Case, model: &LocalModel, claims: &mut Vec<Claim>) {
         && c.is_singleton()
         && c.proved
     {
-        claims.push(Claim::Singleton(gradient(model, &c.elements[0].gradient, false)));
+        claims.push(Claim::Singleton(gradient(&c.elements[0].gradient, c.elements[0].radius.as_deref())));
     }
 }
 
 /// Numbers between which a number certainly lies.
 fn bounds(x: &Mixed) -> Option<Bounds> {
-    match x {
-        Mixed::Exact(r) => Some(Bounds::exactly(r.clone())),
-        Mixed::Near(i) => Bounds::between(i),
+    match x.exact() {
+        Some(r) => Some(Bounds::exactly(r.clone())),
+        None => x.enclosure().ends().map(|(low, high)| Bounds { low, high }),
     }
 }
 
-/// What is said of the derivative along a direction.
-fn along(model: &LocalModel, d: &[Rational]) -> Option<Bounds> {
-    if model.is_exact() {
-        return directional(model, d).ok()?.into_iter().next().map(Bounds::exactly);
-    }
-    Bounds::between(model.enclosure(d)?.first()?)
-}
-
-/// A gradient of the model: exact if the model is; else, if the model is linear, between the enclosures of derivatives along the axes.
-fn gradient(model: &LocalModel, g: &[Rational], linear: bool) -> Gradient {
-    if model.is_exact() {
-        return g.iter().map(|x| Some(Bounds::exactly(x.clone()))).collect();
-    }
-    let axes = identity(g.len());
-    axes.iter().map(|d| if linear { along(model, d) } else { None }).collect()
+/// A gradient, given how far it may be off.
+fn gradient(g: &[Rational], radius: Option<&[Rational]>) -> Gradient {
+    let off = |i: usize| radius.map_or(Rational::ZERO, |r| r[i].clone());
+    g.iter().enumerate().map(|(i, x)| Some(Bounds { low: x - off(i), high: x + off(i) })).collect()
 }
 
 /// A refusal to make a model.
@@ -257,6 +248,8 @@ fn reason(error: &LocalError) -> String {
     match error {
         LocalError::Discontinuous { .. } => "a selection is not continuous".into(),
         LocalError::NoDerivative { why, .. } => why.clone(),
+        LocalError::Singular { .. } => "singular".into(),
+        LocalError::Undecided { .. } => "a branch is undecided".into(),
         other => kind(other),
     }
 }
