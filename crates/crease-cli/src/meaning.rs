@@ -55,7 +55,7 @@ pub struct Known {
 impl Meaning {
     /// Asks the oracles about a program with one scalar output; with `selection`, also for the kink report.
     pub fn of(p: &Program, at: &[Tensor<Rational>], selection: Option<&Selection>, places: &Places<'_>) -> Self {
-        let operations: u128 = tally(p).iter().map(|(_, n)| n).sum();
+        let operations = tally(p).total().to_u128().unwrap_or(u128::MAX);
         if operations > OPERATIONS {
             let many = output::count(operations);
             return Meaning::Unknown(format!(

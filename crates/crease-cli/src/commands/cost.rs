@@ -7,9 +7,9 @@ use crate::source::{Source, SourceArgs};
 use crate::transform::dictionary;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use crease_core::cost::{Overhead, Price, Prices, Tally, cost, overhead, tally};
+use crease_core::cost::{Count, Overhead, Price, Prices, Tally, overhead, tally};
 use crease_core::dictionary::{Dictionary, Outsider, outside};
-use crease_core::differentiate::{DiffError, How, Mode, backprop, forprop};
+use crease_core::differentiate::{DiffError, How, Mode, counted};
 use crease_core::{Op, Program, Rational, Site};
 use serde_json::Value;
 
@@ -25,6 +25,8 @@ const LARGE: usize = 2000;
 /// Costs are linear forms in 1 (additions and multiplications), c_nonlin (other smooth operations) and c_relu (sign
 /// evaluations and comparisons). Of a derived program, `counted` is the cost of the program that crease emits, `model` the
 /// formula in the proof of Theorem 2, and omega the theorem's bound on the overhead: counted <= model <= omega * cost.
+/// Counts are exact whatever their size; in JSON, those beyond 63 bits are strings of digits. Nothing that is counted is run, and the
+/// columns of forward mode are not emitted.
 #[derive(Args)]
 #[command(after_help = "Examples:
   crease cost -e 'relu(x) - relu(-x)'
@@ -138,12 +140,8 @@ struct Derived {
 
 impl Derived {
     fn new(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<Self> {
-        let derived = match mode {
-            Mode::Backward => backprop(p, how),
-            Mode::Forward => forprop(p, how),
-        };
-        let counted = match derived {
-            Ok(d) => Some(cost(&d)),
+        let counted = match counted(p, how, mode) {
+            Ok(tally) => Some(tally.price()),
             Err(DiffError::NotScalar { .. }) => None,
             Err(e) => return Err(e.into()),
         };
@@ -174,7 +172,7 @@ impl Report<'_> {
     /// A price as a number and, unless that says the same, as a form.
     fn both(&self, price: &Price) -> String {
         let (number, form) = (output::price(&self.at(price)), price.to_string());
-        if price.nonlin == 0 && price.relu == 0 { number } else { format!("{number} = {form}") }
+        if price.nonlin.is_zero() && price.relu.is_zero() { number } else { format!("{number} = {form}") }
     }
 
     fn text(&self) -> String {
@@ -216,7 +214,7 @@ impl Report<'_> {
             let attained = derived.theorem.attained.as_ref();
             let mut row = vec![
                 name.into(),
-                derived.counted.map_or("-".into(), |c| self.both(&c)),
+                derived.counted.as_ref().map_or("-".into(), |c| self.both(c)),
                 self.both(model),
                 ratio.map_or("-".into(), |r| output::ratio(&r)),
                 derived.theorem.omega.as_ref().map_or("none".into(), output::ratio),
@@ -241,20 +239,20 @@ impl Report<'_> {
 
     /// The operations by name, with their counts and the price of one. Items that differ in nothing that the name tells
     /// have one price.
-    fn operations(&self) -> Vec<(String, u128, Price)> {
-        let mut out: Vec<(String, u128, Price)> = Vec::new();
+    fn operations(&self) -> Vec<(String, Count, Price)> {
+        let mut out: Vec<(String, Count, Price)> = Vec::new();
         for (item, n) in self.tally.iter() {
             let (name, price) = (item.name(), item.price());
             match out.iter_mut().find(|(known, _, p)| *known == name && *p == price) {
                 Some((_, count, _)) => *count += n,
-                None => out.push((name, n, price)),
+                None => out.push((name, n.clone(), price)),
             }
         }
         out
     }
 
     fn json(&self) -> Value {
-        let number = |price: &Price| output::number(&self.at(price));
+        let number = |price: &Price| exactly(&self.at(price));
         let total = self.tally.price();
         let places = Places::new(&self.source.text);
         let derived = |d: &Derived| {
@@ -269,10 +267,10 @@ impl Report<'_> {
             ])
         };
         let forms = |d: &Derived| {
-            let counted = d.counted.map_or(Value::Null, |c| c.to_string().into());
+            let counted = d.counted.as_ref().map_or(Value::Null, |c| c.to_string().into());
             object([("model", d.theorem.model.to_string().into()), ("counted", counted)])
         };
-        let tally = self.tally.by_name().into_iter().map(|(name, n)| (name, whole(n)));
+        let tally = self.tally.by_name().into_iter().map(|(name, n)| (name, exactly(&n.to_rational())));
         let mut members = vec![
             ("level", self.source.program.level().into()),
             ("cost", number(&total)),
@@ -302,9 +300,12 @@ impl Report<'_> {
     }
 }
 
-/// A count as a JSON number, whatever its size.
-fn whole(n: u128) -> Value {
-    u64::try_from(n).map_or_else(|_| (n as f64).into(), Value::from)
+/// A count or a cost in JSON: a number, or, where that would round a whole number, a string of its digits.
+fn exactly(x: &Rational) -> Value {
+    match x.small_parts() {
+        None if x.is_integer() => x.fraction().into(),
+        _ => output::number(x),
+    }
 }
 
 /// The short name of a dictionary.
