@@ -10,7 +10,7 @@ use clap::Args;
 use crease_core::cost::{Count, Overhead, Price, Prices, Tally, overhead, tally};
 use crease_core::dictionary::{Dictionary, Outsider, outside};
 use crease_core::differentiate::{DiffError, How, Mode, counted};
-use crease_core::{Op, Program, Rational, Site};
+use crease_core::{InlineError, Op, Program, Rational, Site};
 use serde_json::Value;
 
 /// The most operations outside a dictionary that text shows.
@@ -63,8 +63,8 @@ impl Cost {
             tally: tally(p),
             smallest: Smallest::new(p),
             outsiders: self.dictionary.map(|d| (d, outside(p, d))),
-            backprop: Derived::new(p, &how, Mode::Backward, &prices)?,
-            forprop: Derived::new(p, &how, Mode::Forward, &prices)?,
+            backprop: Derived::costed(p, &how, Mode::Backward, &prices)?,
+            forprop: Derived::costed(p, &how, Mode::Forward, &prices)?,
             prices,
         };
         Ok(if self.json { output::json(&report.json()) } else { report.text() })
@@ -138,12 +138,24 @@ struct Derived {
     theorem: Overhead,
 }
 
+/// The same, or why it is not known: expanding the calls gives too much.
+type Costed = std::result::Result<Derived, InlineError>;
+
 impl Derived {
-    fn new(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<Self> {
+    /// What else the report says of a program holds although its calls cannot be expanded, so that this is no error.
+    fn costed(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<Costed> {
+        match Derived::new(p, how, mode, prices) {
+            Ok(derived) => Ok(Ok(derived)),
+            Err(DiffError::Inline(e @ InlineError::TooLarge { .. })) => Ok(Err(e)),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn new(p: &Program, how: &How, mode: Mode, prices: &Prices) -> std::result::Result<Self, DiffError> {
         let counted = match counted(p, how, mode) {
             Ok(tally) => Some(tally.price()),
             Err(DiffError::NotScalar { .. }) => None,
-            Err(e) => return Err(e.into()),
+            Err(e) => return Err(e),
         };
         Ok(Derived { counted, theorem: overhead(p, how, mode, prices)? })
     }
@@ -155,12 +167,12 @@ struct Report<'a> {
     prices: Prices,
     smallest: Smallest,
     outsiders: Option<(Dictionary, Vec<Outsider>)>,
-    backprop: Derived,
-    forprop: Derived,
+    backprop: Costed,
+    forprop: Costed,
 }
 
 impl Report<'_> {
-    fn modes(&self) -> [(&'static str, &Derived); 2] {
+    fn modes(&self) -> [(&'static str, &Costed); 2] {
         [("backprop", &self.backprop), ("forprop", &self.forprop)]
     }
 
@@ -208,7 +220,7 @@ impl Report<'_> {
 
         let places = Places::new(&self.source.text);
         let mut rows = vec![["", "counted", "model", "ratio", "omega", "at", "attained by"].map(String::from).to_vec()];
-        for (name, derived) in self.modes() {
+        for (name, derived) in self.modes().into_iter().filter_map(|(name, d)| Some((name, d.as_ref().ok()?))) {
             let model = &derived.theorem.model;
             let ratio = self.at(model).checked_div(&self.at(&total));
             let attained = derived.theorem.attained.as_ref();
@@ -225,10 +237,15 @@ impl Report<'_> {
             }
             rows.push(row);
         }
-        out.push('\n');
-        out.push_str(&output::columns(&rows, &[3, 4]));
-        if self.backprop.counted.is_none() {
+        if rows.len() > 1 {
+            out.push('\n');
+            out.push_str(&output::columns(&rows, &[3, 4]));
+        }
+        if self.backprop.as_ref().is_ok_and(|d| d.counted.is_none()) {
             out.push_str("\nnothing is counted: a gradient needs one scalar output\n");
+        }
+        for (name, error) in self.modes().into_iter().filter_map(|(name, d)| Some((name, d.as_ref().err()?))) {
+            out.push_str(&format!("\n{name}  not counted: {error}\n"));
         }
         if let Some((dictionary, outsiders)) = &self.outsiders {
             out.push('\n');
@@ -255,7 +272,11 @@ impl Report<'_> {
         let number = |price: &Price| exactly(&self.at(price));
         let total = self.tally.price();
         let places = Places::new(&self.source.text);
-        let derived = |d: &Derived| {
+        let derived = |d: &Costed| {
+            let d = match d {
+                Ok(d) => d,
+                Err(e) => return object([("error", e.to_string().into())]),
+            };
             let ratio = self.at(&d.theorem.model).checked_div(&self.at(&total));
             let attained = d.theorem.attained.as_ref().map(|a| located(&a.item, &a.site, &places));
             object([
@@ -266,7 +287,8 @@ impl Report<'_> {
                 ("attained", attained.unwrap_or_default()),
             ])
         };
-        let forms = |d: &Derived| {
+        let forms = |d: &Costed| {
+            let Ok(d) = d else { return Value::Null };
             let counted = d.counted.as_ref().map_or(Value::Null, |c| c.to_string().into());
             object([("model", d.theorem.model.to_string().into()), ("counted", counted)])
         };
