@@ -93,7 +93,7 @@ fn steps_of_all_runs_of_a_callee_add_up() {
 fn large_products_and_much_memory_are_refused_before_they_begin() {
     let n = 4096;
     let square = Shape::new([n, n]).unwrap();
-    let p = trace_shapes(&[square.clone()], |x| vec![x[0].matmul(x[0]).sum()]).unwrap();
+    let p = trace_shapes(std::slice::from_ref(&square), |x| vec![x[0].matmul(x[0]).sum()]).unwrap();
     assert!(least_steps(&p) > (n as u128).pow(3));
     let x = Tensor::new(Shape::vector(2).unwrap(), vec![1.0f32, 2.0]).unwrap();
     let many = trace_shapes(&[Shape::vector(2).unwrap()], |x| {
