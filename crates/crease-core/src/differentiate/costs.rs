@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// // a million columns of a million numbers each would not fit
 /// let p = square(1_000_000);
 /// assert!(forprop(&p, &how).is_err());
-/// assert_eq!(counted(&p, &how, Mode::Forward).unwrap().total().to_string(), "3000000999999");
+/// assert_eq!(counted(&p, &how, Mode::Forward).unwrap().total().to_string(), "4000000999999");
 /// ```
 pub fn counted(p: &Program, how: &How, mode: Mode) -> Result<Tally, DiffError> {
     scalar_output(p)?;
