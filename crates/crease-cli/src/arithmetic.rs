@@ -15,7 +15,8 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use crease_core::cost::tally;
 use crease_core::number::Interval;
-use crease_core::{Number, NumberError, Program, Rational, RunError, RunFault, Tensor, run};
+use crease_core::run::{Unobserved, least_steps};
+use crease_core::{Limits, Number, NumberError, Program, Rational, RunError, RunFault, Tensor, run_with};
 use std::fmt;
 
 /// Programs with more operations than this are not run exactly unless asked to.
@@ -34,11 +35,28 @@ pub struct NumberArgs {
     /// Compute in f64 at once
     #[arg(long)]
     float: bool,
+
+    /// Refuse to run more steps than this: one for each equation and for each number that it reads or writes
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.steps)]
+    max_steps: u64,
+
+    /// Refuse to hold more numbers than this at once
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.numbers)]
+    max_numbers: u64,
 }
 
 impl NumberArgs {
-    /// As if --float were given.
-    pub const FLOAT: NumberArgs = NumberArgs { exact: false, float: true };
+    /// As if --float were given, and the limits were those that there are by default.
+    pub const FLOAT: NumberArgs = NumberArgs {
+        exact: false,
+        float: true,
+        max_steps: Limits::DEFAULT.steps,
+        max_numbers: Limits::DEFAULT.numbers,
+    };
+
+    fn limits(&self) -> Limits {
+        Limits { steps: self.max_steps, numbers: self.max_numbers }
+    }
 }
 
 /// A result: the nearest floats, and the exact numbers where there are.
@@ -136,8 +154,12 @@ impl Task<'_> {
             let e = fault::run(&f.error, f.of_derivative, float, source);
             if points.len() == 1 { e } else { anyhow!("at point {}: {e}", f.point + 1) }
         };
-        let each: u128 = tally(self.watched.unwrap_or(self.program)).iter().map(|(_, n)| n).sum();
-        let operations = each.saturating_mul(points.len() as u128);
+        let limits = flags.limits();
+        // compiled runs keep to the limit too
+        check_steps(self.program, limits)
+            .map_err(|error| told(Failed { error, of_derivative: false, point: 0 }, None))?;
+        let each = tally(self.watched.unwrap_or(self.program)).total();
+        let operations = (each * points.len()).to_u128().unwrap_or(u128::MAX);
         let because = if flags.float {
             FloatBecause::Asked
         } else if !flags.exact && operations > EXACT_OPERATIONS {
@@ -148,7 +170,7 @@ impl Task<'_> {
             } else {
                 Budget::SHORT.set()
             }
-            match points.iter().enumerate().map(|(k, x)| self.exact(k, x.as_ref())).collect() {
+            match points.iter().enumerate().map(|(k, x)| self.exact(k, x.as_ref(), limits)).collect() {
                 Ok(done) => return Ok(done),
                 Err(mut f) => match reason(&f.error) {
                     Some(because) if !flags.exact => because,
@@ -160,25 +182,25 @@ impl Task<'_> {
                 },
             }
         };
-        let done = self.float(points, operations).map_err(|f| told(f, Some(&because)))?;
+        let done = self.float(points, operations, limits).map_err(|f| told(f, Some(&because)))?;
         Ok(done.into_iter().map(|done| Computed { float_because: Some(because), ..done }).collect())
     }
 
     /// The ties at point number `point`.
-    fn watch<N: Number>(&self, point: usize, inputs: &[Tensor<N>]) -> Result<Vec<Met>, Failed> {
+    fn watch<N: Number>(&self, point: usize, inputs: &[Tensor<N>], limits: Limits) -> Result<Vec<Met>, Failed> {
         let Some(p) = self.watched else { return Ok(Vec::new()) };
-        ties::find(p, inputs).map_err(|error| Failed { error, of_derivative: false, point })
+        ties::find(p, inputs, limits).map_err(|error| Failed { error, of_derivative: false, point })
     }
 
-    fn run<N: Number>(&self, point: usize, inputs: &[Tensor<N>]) -> Result<Vec<Tensor<N>>, Failed> {
+    fn run<N: Number>(&self, point: usize, inputs: &[Tensor<N>], limits: Limits) -> Result<Vec<Tensor<N>>, Failed> {
         let of_derivative = self.watched.is_some();
-        run(self.program, inputs).map_err(|error| Failed { error, of_derivative, point })
+        run_with(self.program, inputs, limits, &mut Unobserved).map_err(|error| Failed { error, of_derivative, point })
     }
 
-    fn exact(&self, point: usize, inputs: &[Tensor<Rational>]) -> Result<Computed, Failed> {
+    fn exact(&self, point: usize, inputs: &[Tensor<Rational>], limits: Limits) -> Result<Computed, Failed> {
         let inputs: Vec<Tensor<Exact>> = inputs.iter().map(|t| t.map(|x| Exact::Number(x.clone()))).collect();
-        let met = self.watch(point, &inputs)?;
-        let outputs = self.run(point, &inputs)?;
+        let met = self.watch(point, &inputs, limits)?;
+        let outputs = self.run(point, &inputs, limits)?;
         let answer = |t: Tensor<Exact>| {
             // a checked run returns finite numbers only
             Answer::exact(t.map(|x| x.clone().number().unwrap_or(Rational::ZERO)))
@@ -187,17 +209,22 @@ impl Task<'_> {
         Ok(Computed { outputs: outputs.into_iter().map(answer).collect(), met, certain, float_because: None })
     }
 
-    fn float<P: AsRef<[Tensor<Rational>]>>(&self, points: &[P], operations: u128) -> Result<Vec<Computed>, Failed> {
+    fn float<P: AsRef<[Tensor<Rational>]>>(
+        &self,
+        points: &[P],
+        operations: u128,
+        limits: Limits,
+    ) -> Result<Vec<Computed>, Failed> {
         let near: Vec<Vec<Tensor<f64>>> = points.iter().map(|x| nearest(x.as_ref())).collect();
         let mut compiled = engine::run(self.program, &near).map(Vec::into_iter);
         let at = |(k, near): (usize, &Vec<Tensor<f64>>)| {
-            let met = self.watch(k, near)?;
+            let met = self.watch(k, near, limits)?;
             let outputs = match compiled.as_mut().and_then(Iterator::next) {
                 Some(outputs) => outputs,
-                None => self.run(k, near)?,
+                None => self.run(k, near, limits)?,
             };
             let certain = match self.watched {
-                Some(p) if operations <= INTERVAL_OPERATIONS => confirmed(p, points[k].as_ref(), &met),
+                Some(p) if operations <= INTERVAL_OPERATIONS => confirmed(p, points[k].as_ref(), &met, limits),
                 _ => false,
             };
             let outputs = outputs.into_iter().map(Answer::float).collect();
@@ -207,15 +234,25 @@ impl Task<'_> {
     }
 }
 
+/// Refuses a program whose run takes too many steps whatever its inputs are.
+fn check_steps(p: &Program, limits: Limits) -> Result<(), RunError> {
+    let steps = least_steps(p);
+    match steps > u128::from(limits.steps) {
+        true => Err(RunError { fault: RunFault::TooLong { steps, limit: limits.steps }, site: None }),
+        false => Ok(()),
+    }
+}
+
 /// The nearest floats.
 pub fn nearest(point: &[Tensor<Rational>]) -> Vec<Tensor<f64>> {
     point.iter().map(|t| t.map(Rational::to_f64)).collect()
 }
 
 /// Whether intervals, which certainly enclose the real numbers, see the same ties and leave none open.
-fn confirmed(p: &Program, inputs: &[Tensor<Rational>], met: &[Met]) -> bool {
+fn confirmed(p: &Program, inputs: &[Tensor<Rational>], met: &[Met], limits: Limits) -> bool {
     let enclosed: Result<Vec<Tensor<Interval>>, _> = inputs.iter().map(Tensor::convert).collect();
-    enclosed.is_ok_and(|inputs| ties::find(p, &inputs).is_ok_and(|seen| seen.iter().all(|m| m.certain) && seen == met))
+    let seen = enclosed.ok().and_then(|inputs| ties::find(p, &inputs, limits).ok());
+    seen.is_some_and(|seen| seen.iter().all(|m| m.certain) && seen == met)
 }
 
 /// Why there is no exact result, if floats can give one all the same.

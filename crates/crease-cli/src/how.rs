@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use crease_core::Program;
 use crease_core::differentiate::{How, Mode, Selection, Technique};
+use crease_core::{MAX_INLINED, Program};
 
 /// The flags that say how to differentiate.
 #[derive(Args)]
@@ -15,6 +15,10 @@ pub struct HowArgs {
     /// How calls are differentiated: auto, through, backward, forward or joint; CALLEE=TECHNIQUE is for one callee
     #[arg(long, value_name = "TECHNIQUE", value_parser = technique)]
     technique: Vec<(Option<String>, Technique)>,
+
+    /// Refuse to expand calls to more calls and equations than this
+    #[arg(long, value_name = "N", default_value_t = MAX_INLINED)]
+    max_equations: u64,
 }
 
 impl HowArgs {
@@ -22,7 +26,8 @@ impl HowArgs {
     pub fn read(&self) -> Result<How> {
         let selection = Selection::parse(&self.select)?;
         selection.validate()?;
-        Ok(self.technique.iter().fold(How::default().select(selection), |how, (callee, technique)| match callee {
+        let how = How::default().select(selection).max_equations(self.max_equations);
+        Ok(self.technique.iter().fold(how, |how, (callee, technique)| match callee {
             None => how.technique(*technique),
             Some(name) => how.callee(name, *technique),
         }))

@@ -73,7 +73,7 @@ impl Meaning {
         precision: Precision,
         places: &Places<'_>,
     ) -> Self {
-        let operations: u128 = tally(p).iter().map(|(_, n)| n).sum();
+        let operations = tally(p).total().to_u128().unwrap_or(u128::MAX);
         if operations > OPERATIONS {
             let many = output::count(operations);
             return Meaning::Unknown(format!(

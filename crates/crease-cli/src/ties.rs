@@ -4,7 +4,7 @@ use crate::output;
 use crate::places::Places;
 use crease_core::differentiate::Selection;
 use crease_core::op::{Kink, Op};
-use crease_core::{KinkHit, Number, Place, Program, RunError, Tensor, Ties, kinks};
+use crease_core::{KinkHit, Limits, Number, Place, Program, RunError, Tensor, Ties, kinks_with};
 use std::collections::HashMap;
 
 /// A place of the program where ties were met.
@@ -69,8 +69,8 @@ pub fn others(met: &[Met]) -> Option<String> {
 }
 
 /// Runs a program and tells the ties that it met, each place once, in the order in which they were first met.
-pub fn find<N: Number>(p: &Program, inputs: &[Tensor<N>]) -> Result<Vec<Met>, RunError> {
-    let (_, hits) = kinks(p, inputs)?;
+pub fn find<N: Number>(p: &Program, inputs: &[Tensor<N>], limits: Limits) -> Result<Vec<Met>, RunError> {
+    let (_, hits) = kinks_with(p, inputs, limits)?;
     Ok(merge(hits.into_iter().map(Met::new)))
 }
 

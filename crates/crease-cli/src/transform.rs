@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use crease_core::dictionary::{Dictionary, LowerError, lower};
 use crease_core::differentiate::{self, DiffError, How};
-use crease_core::{Program, inline, scalarize, simplify};
+use crease_core::{Program, inline_within, scalarize, simplify};
 use std::sync::Arc;
 
 /// The flags that transform a program.
@@ -68,7 +68,7 @@ impl TransformArgs {
             p = Arc::new(derive(&p, derived, &how.read()?, mode)?);
         }
         if self.inline {
-            p = Arc::new(inline(&p)?);
+            p = Arc::new(inline_within(&p, how.read()?.max_equations)?);
         }
         if self.scalarize {
             p = Arc::new(scalarize(&p)?);

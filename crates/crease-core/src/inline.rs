@@ -9,19 +9,25 @@ use crate::program::{Atom, Callee, Program};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The largest number of equations that inlining may produce.
-pub const MAX_INLINED: u64 = 1 << 27;
+/// The largest number of calls and equations that are expanded unless told otherwise: some gigabytes once they are differentiated.
+pub const MAX_INLINED: u64 = 1 << 23;
 
 /// Why a program cannot be inlined.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InlineError {
-    /// Expanding all calls gives more than [`MAX_INLINED`] equations.
+    /// Expanding all calls gives more than the limit, which is [`MAX_INLINED`] unless told otherwise.
     #[error(
-        "expanding all calls of `{name}` gives more than {MAX_INLINED} equations; differentiate calls from inside instead (--technique backward)"
+        "expanding all calls of `{name}` gives {} calls and equations, more than the limit of {limit}; differentiate calls from inside \
+         instead (--technique backward), or raise the limit (--max-equations, `How::max_equations`, `inline_within`)",
+        shown(*size)
     )]
     TooLarge {
         /// The program.
         name: String,
+        /// How many calls and equations there are once all calls are expanded; beyond 2^128 it is that much.
+        size: u128,
+        /// The limit.
+        limit: u64,
     },
     /// The result could not be built.
     #[error(transparent)]
@@ -42,11 +48,29 @@ pub enum InlineError {
 /// assert_eq!(inline(&p).unwrap().len(), 2);
 /// ```
 pub fn inline(p: &Program) -> Result<Program, InlineError> {
-    Ok(inline_traced(p)?.0)
+    inline_within(p, MAX_INLINED)
+}
+
+/// Like [`inline`], with another limit on the calls and equations that are expanded.
+///
+/// ```
+/// use crease_core::{inline_within, trace};
+/// use std::sync::Arc;
+/// let square = Arc::new(trace(1, |x| x[0] * x[0]).unwrap());
+/// let p = trace(1, |x| x[0].tape().call(&square, &[x[0]])[0]).unwrap();
+/// assert!(inline_within(&p, 2).is_ok());
+/// assert!(inline_within(&p, 1).unwrap_err().to_string().contains("gives 2 calls and equations, more than the limit of 1"));
+/// ```
+pub fn inline_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
+    Ok(inline_all(p, limit)?.0)
 }
 
 /// Like [`inline`], with the equation of `p` from which each equation came.
 pub(crate) fn inline_traced(p: &Program) -> Result<(Program, Vec<u32>), InlineError> {
+    inline_all(p, MAX_INLINED)
+}
+
+fn inline_all(p: &Program, limit: u64) -> Result<(Program, Vec<u32>), InlineError> {
     // branches of selections first, callees before callers
     let mut done: HashMap<*const Program, Arc<Program>> = HashMap::new();
     let library = p.library();
@@ -61,15 +85,32 @@ pub(crate) fn inline_traced(p: &Program) -> Result<(Program, Vec<u32>), InlineEr
     for q in &library {
         wanted.extend(branches(q));
     }
-    for q in library.iter().filter(|q| wanted.contains(&Arc::as_ptr(q))) {
+    // all branches together have to keep within the limit, before the first of them is expanded
+    let sizes = sizes(p, &library, &|_| true);
+    let branches = library.iter().filter(|q| wanted.contains(&Arc::as_ptr(q)));
+    let all = branches.clone().map(|q| sizes[&Arc::as_ptr(q)]).chain([sizes[&std::ptr::from_ref(p)]]);
+    within(p, all.fold(0, u128::saturating_add), limit)?;
+    for q in branches {
         let inlined = Arc::new(expand(q, &|_| true, &done)?.0);
         done.insert(Arc::as_ptr(q), inlined);
     }
     expand(p, &|_| true, &done)
 }
 
+fn within(p: &Program, size: u128, limit: u64) -> Result<(), InlineError> {
+    match size > u128::from(limit) {
+        true => Err(InlineError::TooLarge { name: p.name().into(), size, limit }),
+        false => Ok(()),
+    }
+}
+
+fn shown(size: u128) -> String {
+    if size == u128::MAX { "at least 2^128".into() } else { size.to_string() }
+}
+
 /// The same function with those calls expanded that the test picks, here and in what they bring in.
-pub(crate) fn inline_where(p: &Program, pick: impl Fn(&Callee) -> bool) -> Result<Program, InlineError> {
+pub(crate) fn inline_where(p: &Program, pick: impl Fn(&Callee) -> bool, limit: u64) -> Result<Program, InlineError> {
+    within(p, sizes(p, &p.library(), &pick)[&std::ptr::from_ref(p)], limit)?;
     Ok(expand(p, &pick, &HashMap::new())?.0)
 }
 
@@ -85,9 +126,6 @@ fn expand(
     pick: &dyn Fn(&Callee) -> bool,
     replaced: &HashMap<*const Program, Arc<Program>>,
 ) -> Result<(Program, Vec<u32>), InlineError> {
-    if size(p, pick) > MAX_INLINED {
-        return Err(InlineError::TooLarge { name: p.name().into() });
-    }
     let mut b = Builder::new(p.name());
     let inputs = b.inputs_of(p)?;
     let mut origins = Vec::new();
@@ -139,18 +177,19 @@ fn expand(
     }
 }
 
-/// The number of equations after expansion.
-fn size(p: &Program, pick: &dyn Fn(&Callee) -> bool) -> u64 {
-    let mut sizes: HashMap<*const Program, u64> = HashMap::new();
-    let of = |q: &Program, sizes: &HashMap<*const Program, u64>| {
-        q.equations().fold(0u64, |n, e| match e.op {
-            Op::Call(id) if pick(q.callee(*id)) => n.saturating_add(sizes[&Arc::as_ptr(&q.callee(*id).program)]),
-            _ => n.saturating_add(1),
-        })
-    };
-    for q in p.library() {
-        let n = of(&q, &sizes);
-        sizes.insert(Arc::as_ptr(&q), n);
+/// The number of calls and equations of a program and of all that it needs, after expansion. Calls count too: a program without
+/// equations can be called any number of times.
+fn sizes(p: &Program, library: &[Arc<Program>], pick: &dyn Fn(&Callee) -> bool) -> HashMap<*const Program, u128> {
+    let mut sizes: HashMap<*const Program, u128> = HashMap::new();
+    for q in library.iter().map(|q| &**q).chain([p]) {
+        let size = q.equations().fold(0u128, |n, e| {
+            let inside = match e.op {
+                Op::Call(id) if pick(q.callee(*id)) => sizes[&Arc::as_ptr(&q.callee(*id).program)],
+                _ => 0,
+            };
+            n.saturating_add(1).saturating_add(inside)
+        });
+        sizes.insert(std::ptr::from_ref(q), size);
     }
-    of(p, &sizes)
+    sizes
 }

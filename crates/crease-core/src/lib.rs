@@ -55,11 +55,13 @@ mod trace;
 mod views;
 
 pub use builder::{BuildError, Builder, Conv2d, Window};
-pub use inline::{InlineError, MAX_INLINED, inline};
+pub use inline::{InlineError, MAX_INLINED, inline, inline_within};
 pub use number::{Number, NumberError, Rational};
 pub use op::{Constant, Kink, Lane, Op, OpError, Ties};
 pub use program::{Atom, Callee, Equation, Input, Place, Program, Value};
-pub use run::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, Site, kinks, run, run_with};
+pub use run::{
+    Arg, Arithmetic, KinkHit, Limits, Observer, RunError, RunFault, RunOptions, Site, kinks, kinks_with, run, run_with,
+};
 pub use scalarize::scalarize;
 pub use shape::{Layout, Shape, ShapeError};
 pub use simplify::simplify;

@@ -45,6 +45,7 @@ type Elements = Arc<[Atom]>;
 fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<(Program, Vec<u32>), BuildError> {
     let mut origins = Vec::new();
     let mut b = Builder::new(p.name());
+    b.room_for(numbers(p))?;
     let mut values: Vec<Elements> = Vec::with_capacity(p.values());
     let mut names: HashSet<String> = p.inputs().iter().map(|i| i.name.to_string()).collect();
     for input in p.inputs() {
@@ -81,6 +82,17 @@ fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> R
         }
     }
     Ok((b.finish(&outputs)?, origins))
+}
+
+/// How many numbers there are once tensors are taken apart: one for each element, and those that matrix products and sums add up.
+fn numbers(p: &Program) -> u128 {
+    let values = (0..p.values()).map(|v| p.shapes[p.value_shapes[v] as usize].len() as u128).sum::<u128>();
+    let inside = p.equations().map(|e| match e.op {
+        Op::MatMul { .. } => 2 * e.multiplied(p),
+        Op::Assemble { pieces, .. } => pieces.iter().map(|piece| piece.len() as u128).sum(),
+        _ => 0,
+    });
+    inside.fold(values, u128::saturating_add)
 }
 
 struct Scalars<'a> {

@@ -189,7 +189,7 @@ impl Layout {
             }
             match out.last_mut() {
                 // (sizes beyond all bounds are refused when the map meets its shape)
-                Some(last) if last.stride == stride.saturating_mul(size as isize) => {
+                Some(last) if isize::try_from(size).ok().and_then(|n| stride.checked_mul(n)) == Some(last.stride) => {
                     *last = Dim { size: last.size.saturating_mul(size), stride };
                 }
                 _ => out.push(Dim { size, stride }),
@@ -202,8 +202,9 @@ impl Layout {
     pub fn table(indices: impl Into<Arc<[u32]>>) -> Self {
         let t: Arc<[u32]> = indices.into();
         match loops_of(&t) {
-            Some(dims) => Layout::strided(t.first().map_or(0, |&i| i as usize), &dims),
-            None => Layout::Table(t),
+            // (an empty table is no map; it is refused when it meets its shape)
+            Some(dims) if !t.is_empty() => Layout::strided(t.first().map_or(0, |&i| i as usize), &dims),
+            _ => Layout::Table(t),
         }
     }
 
@@ -238,8 +239,11 @@ impl Layout {
         }
     }
 
-    /// Whether every source index is below `n`.
+    /// Whether there are source indices, no more of them than a value may have elements, and every one is below `n`.
     pub fn fits(&self, n: usize) -> bool {
+        if !(1..=MAX_ELEMENTS).contains(&self.len()) {
+            return false;
+        }
         match self {
             Layout::Strided { offset, dims } => {
                 let (mut low, mut high) = (*offset as i128, *offset as i128);

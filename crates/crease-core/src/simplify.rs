@@ -6,6 +6,7 @@
 //!
 //! In floating point a simplified program may round differently, and `0 * x` becomes 0 even where x is infinite.
 
+use crate::builder::arithmetic::MAX_FOLDED_BITS;
 use crate::builder::{BuildError, Builder};
 use crate::number::{Number, Rational};
 use crate::op::{Kink, Op};
@@ -140,6 +141,9 @@ fn shortcut(b: &mut Builder, op: &Op, args: &[Atom]) -> Result<Option<Atom>, Bui
 /// Exact results of operations on constants; none where the result is no rational number.
 fn fold(op: &Op, a: &Option<Rational>, c: &Option<Rational>) -> Option<Rational> {
     let (a, c) = (a.as_ref()?, c.as_ref());
+    if a.bits() + c.map_or(0, Rational::bits) > MAX_FOLDED_BITS {
+        return None;
+    }
     match op {
         Op::Add => Some(a + c?),
         Op::Sub => Some(a - c?),

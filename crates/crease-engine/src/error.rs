@@ -70,7 +70,9 @@ pub enum EngineError {
         op: String,
     },
     /// Expanding calls and selections gives too many equations.
-    #[error("expanding the calls and selections of `{name}` gives more than {limit} equations")]
+    #[error(
+        "expanding the calls and selections of `{name}` gives more than {limit} equations; compile parts of it, or run it with the interpreter"
+    )]
     TooLarge {
         /// The program.
         name: String,

@@ -17,6 +17,9 @@ use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 /// The largest number of equations after expansion.
 pub(crate) const MAX_EQUATIONS: usize = 1 << 26;
 
+/// The largest number of calls, selections and equations that are walked through on the way there, equal ones among them.
+const MAX_WALKED: u64 = 1 << 28;
+
 /// An argument or an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operand {
@@ -121,8 +124,23 @@ struct Choosing<'p> {
     done: Vec<Vec<Operand>>,
 }
 
+/// The calls, selections and equations of a program once all is expanded, known without expanding it.
+fn walked(p: &Program) -> u64 {
+    let mut sizes: HashMap<*const Program, u64> = HashMap::new();
+    for q in p.library().iter().map(|q| &**q).chain([p]) {
+        let callees = q.equations().flat_map(|e| e.op.callees());
+        let inside = callees.map(|id| sizes[&std::sync::Arc::as_ptr(&q.callee(*id).program)]);
+        let size = inside.fold(q.len() as u64, u64::saturating_add);
+        sizes.insert(std::ptr::from_ref(q), size);
+    }
+    sizes[&std::ptr::from_ref(p)]
+}
+
 /// Expands a program.
 pub(crate) fn flatten(p: &Program) -> Result<Flat, EngineError> {
+    if walked(p) > MAX_WALKED {
+        return Err(EngineError::TooLarge { name: p.name().into(), limit: MAX_WALKED as usize });
+    }
     let mut f = Flattener {
         flat: Flat { inputs: p.inputs().len(), ..Flat::default() },
         op_ids: HashMap::new(),

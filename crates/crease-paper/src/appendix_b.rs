@@ -6,7 +6,7 @@ use crate::sample;
 use crate::section3::unit;
 use crease::tables::{Cell, Column, Table, Verdict, cases, table1, table2, table3};
 use crease::{Function, paper};
-use crease_core::cost::{Price, Prices, cost, overhead, tally};
+use crease_core::cost::{Count, Prices, cost, overhead, tally};
 use crease_core::differentiate::{How, Mode, Selection, backprop, forprop};
 use crease_core::random::SplitMix64;
 use crease_core::{Program, Rational, Tensor, max, relu, run, times_relu, trace};
@@ -107,19 +107,18 @@ fn proof() -> Run {
     let (mut back, mut forth, mut fewer) = (0, 0, 0);
     for _ in 0..500 {
         let p = sample::relu_program(4, 25, &mut random)?;
-        let inputs = p.dimension() as i128;
-        let (mut backward, mut forward) = (0i128, 0i128);
+        let inputs = p.dimension();
+        let (mut backward, mut forward) = (Count::ZERO, Count::ZERO);
         for (item, n) in tally(&p).iter() {
-            let pr = i128::from(item.predecessors());
-            let joint = |mode| item.joint_price(mode, &Selection::default());
-            let price = |p: Price| p.one + p.nonlin + p.relu;
-            backward += n as i128 * (price(joint(Mode::Backward)) + 2 * pr);
-            forward += n as i128 * (price(joint(Mode::Forward)) + inputs * pr + inputs * (pr - 1));
+            let pr = item.predecessors() as usize;
+            let joint = |mode| item.joint_price(mode, &Selection::default()).unit();
+            backward += (joint(Mode::Backward) + 2 * pr) * n;
+            forward += (joint(Mode::Forward) + inputs * pr + inputs * pr.saturating_sub(1)) * n;
         }
         let model = |mode| overhead(&p, &how, mode, &prices).map(|m| m.model.at(&prices));
         let (b, f) = (model(Mode::Backward)?, model(Mode::Forward)?);
-        back += usize::from(Rational::from(backward as i64) == b);
-        forth += usize::from(Rational::from(forward as i64) == f);
+        back += usize::from(backward.to_rational() == b);
+        forth += usize::from(forward.to_rational() == f);
         fewer += usize::from(unit(&backprop(&p, &how)?) <= b && unit(&forprop(&p, &how)?) <= f);
     }
     o.always("the model of backward mode is the proof's sum", back, 500);

@@ -35,13 +35,13 @@ pub fn other_means() -> Run {
     for n in [2, 4, 8, 16] {
         let inner = lasso(n, 20)?;
         let costs = inner_costs(&Callee { program: Arc::new(inner.clone()), joint: None }, &how, &prices)?;
-        let ratio = |price: Price| costs.ratio(price).unwrap_or_default().to_f64();
+        let ratio = |price: &Price| costs.ratio(price).unwrap_or_default().to_f64();
         let (bound, p) = (costs.printed().to_f64(), costs.dimension as f64);
         o.holds(
             format!("forward inside, p = {p}: Theorem 2's model, and counted"),
             format!("≤ 3p + 5 = {bound}"),
-            format!("{:.1}, {:.1}", ratio(costs.forward.model), ratio(costs.forward.counted)),
-            ratio(costs.forward.counted) <= ratio(costs.forward.model) && ratio(costs.forward.model) <= bound,
+            format!("{:.1}, {:.1}", ratio(&costs.forward.model), ratio(&costs.forward.counted)),
+            ratio(&costs.forward.counted) <= ratio(&costs.forward.model) && ratio(&costs.forward.model) <= bound,
         );
         let g = Arc::new(inner);
         let outer = trace_shapes(&[g.inputs()[0].shape.clone(), g.inputs()[1].shape.clone()], |x| {
@@ -49,9 +49,9 @@ pub fn other_means() -> Run {
             vec![y * y + y]
         })?;
         let whole = outer_costs(&outer, "lasso", &how, &prices)?;
-        let ratio = |price: Price| whole.ratio(price).unwrap_or_default().to_f64();
-        forward.push((p, ratio(whole.mixed.counted)));
-        backward.push((p, ratio(whole.through.counted)));
+        let ratio = |price: &Price| whole.ratio(price).unwrap_or_default().to_f64();
+        forward.push((p, ratio(&whole.mixed.counted)));
+        backward.push((p, ratio(&whole.through.counted)));
         printed.push((p, bound));
     }
     let last = forward.len() - 1;
@@ -80,13 +80,13 @@ pub fn other_means() -> Run {
     for n in [4, 8, 16] {
         let callee = linear_system(&program(&format!("program size(z[{n}], A[{n},{n}], b[{n}]) = norm1(z)"))?)?;
         let costs = inner_costs(&callee, &how, &prices)?;
-        let ratio = |price: Price| costs.ratio(price).unwrap_or_default().to_f64();
-        let joint = ratio(costs.joint.ok_or("a linear system without its joint program")?);
+        let ratio = |price: &Price| costs.ratio(price).unwrap_or_default().to_f64();
+        let joint = ratio(costs.joint.as_ref().ok_or("a linear system without its joint program")?);
         o.holds(
             format!("solution of {n} linear equations: by the implicit function theorem, and through the elimination"),
             "an overhead of its own",
-            format!("{joint:.2}, {:.2}", ratio(costs.backward.counted)),
-            joint < ratio(costs.backward.counted),
+            format!("{joint:.2}, {:.2}", ratio(&costs.backward.counted)),
+            joint < ratio(&costs.backward.counted),
         );
     }
     let axis = |label: &str| Axis { label: label.into(), log: true };

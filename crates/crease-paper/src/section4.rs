@@ -190,7 +190,7 @@ fn worst(ratios: impl Iterator<Item = (String, Ratio)>) -> Result<(String, Ratio
 
 fn omegas(tables: &[crease::tables::Table]) -> impl Iterator<Item = (String, Ratio)> + '_ {
     let cells = tables.iter().flat_map(|t| &t.columns).flat_map(|c| c.cells.iter().map(move |cell| (c.g, cell)));
-    cells.filter(|(_, cell)| cell.row == Row::Omega).map(|(g, cell)| (g.to_string(), cell.computed))
+    cells.filter(|(_, cell)| cell.row == Row::Omega).map(|(g, cell)| (g.to_string(), cell.computed.clone()))
 }
 
 fn refined() -> Run {

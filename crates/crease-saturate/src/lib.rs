@@ -255,7 +255,7 @@ pub fn simplest(p: &Program, options: &Options<'_>) -> Result<Simplest, Error> {
     let given = if lowered { lower(p, options.dictionary)? } else { p.clone() };
     let before = cost(&given);
     let mut result = Simplest {
-        before,
+        before: before.clone(),
         after: before,
         program: given,
         verified: Verified::Unchanged,
@@ -266,8 +266,8 @@ pub fn simplest(p: &Program, options: &Options<'_>) -> Result<Simplest, Error> {
         nodes: 0,
         regions: 0,
     };
-    let operations: u128 = tally(&result.program).iter().map(|(_, n)| n).sum();
-    if operations > options.equations as u128 || result.program.dimension() > 4 * options.equations {
+    let operations = tally(&result.program).total();
+    if operations > options.equations.into() || result.program.dimension() > 4 * options.equations {
         result.limits.insert(Limit::Size);
         result.offer(simplify(&result.program)?, Verified::Folded, options);
         return Ok(result);

@@ -40,12 +40,12 @@ fn costs(text: &str, dictionary: Dictionary, before: i64, after: i64) {
 fn figure_1() {
     let [_, _, q1, p2] = paper::figure_1();
     let found = find_in(&q1, Dictionary::Extended);
-    assert_eq!((found.before.one, found.after.one), (3, 2));
+    assert_eq!((found.before.one, found.after.one), (3.into(), 2.into()));
     assert_eq!(found.verified, Verified::NormalForm);
     assert!(found.optimal && found.limits.is_empty(), "{:?}", found.limits);
     // (a + b) (c + d), as a program of programs
     let found = find_in(&p2, Dictionary::Extended);
-    assert_eq!((found.before.one, found.after.one), (6, 3));
+    assert_eq!((found.before.one, found.after.one), (6.into(), 3.into()));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn tensors_keep_their_shapes() {
     let v = Shape::vector(3).unwrap();
     let p = trace_shapes(&[v.clone(), v], |x| vec![x[0] * x[1] + x[0] * x[0], (x[0] + x[1]).sum() * 0.0]).unwrap();
     let found = find_in(&p, Dictionary::Extended);
-    assert_eq!((found.before.one, found.after.one), (15, 6));
+    assert_eq!((found.before.one, found.after.one), (15.into(), 6.into()));
     assert_eq!(found.program.inputs(), p.inputs());
     let shapes = |p: &Program| p.outputs().iter().map(|&o| p.atom_shape(o)).collect::<Vec<_>>();
     assert_eq!(shapes(&p), shapes(&found.program));

@@ -81,8 +81,8 @@ fn implicit_costs_one_more_elimination_and_through_costs_several() {
     for n in [4, 8, 16] {
         let objective = program(&format!("program f(z[{n}], A[{n},{n}], b[{n}]) = norm1(z)"));
         let costs = inner_costs(&linear_system(&objective).unwrap(), &How::default(), &unit()).unwrap();
-        let joint = costs.ratio(costs.joint.unwrap()).unwrap();
-        let through = costs.ratio(costs.backward.counted).unwrap();
+        let joint = costs.ratio(costs.joint.as_ref().unwrap()).unwrap();
+        let through = costs.ratio(&costs.backward.counted).unwrap();
         assert!(joint < through, "{n}: {joint} {through}");
         assert!(through <= q(5));
         // two eliminations, n² products for the derivative by A, the norm, and a sign of -λ and of the derivative by b
@@ -147,15 +147,17 @@ fn the_mixed_technique_costs_what_the_theorem_predicts() {
         // the sum of two variables attains the constant
         assert_eq!(inner.forward.omega, Some(q(3 * p + 1)));
         assert_eq!(inner.printed(), q(3 * p + 5));
-        let (counted, model) = (inner.ratio(inner.forward.counted).unwrap(), inner.ratio(inner.forward.model).unwrap());
+        let (counted, model) =
+            (inner.ratio(&inner.forward.counted).unwrap(), inner.ratio(&inner.forward.model).unwrap());
         assert!(counted <= model && model <= q(3 * p + 1) && q(3 * p + 1) < inner.printed());
-        assert!(inner.ratio(inner.backward.counted).unwrap() <= q(5));
+        assert!(inner.ratio(&inner.backward.counted).unwrap() <= q(5));
         // the part is long, so the program that calls it has about its overhead
         let outer = outer_costs(&outer(&part, n), "lasso", &How::default(), &unit()).unwrap();
-        let (mixed, through) = (outer.ratio(outer.mixed.counted).unwrap(), outer.ratio(outer.through.counted).unwrap());
-        assert!(through <= q(5) && outer.ratio(outer.chained.counted).unwrap() <= q(6));
+        let (mixed, through) =
+            (outer.ratio(&outer.mixed.counted).unwrap(), outer.ratio(&outer.through.counted).unwrap());
+        assert!(through <= q(5) && outer.ratio(&outer.chained.counted).unwrap() <= q(6));
         assert!(outer.mixed.counted.at(&unit()) <= outer.mixed.model.at(&unit()));
-        assert!(outer.ratio(outer.mixed.model).unwrap() <= outer.mixed.omega.clone().unwrap());
+        assert!(outer.ratio(&outer.mixed.model).unwrap() <= outer.mixed.omega.clone().unwrap());
         assert!(outer.joint.is_none());
         assert!(mixed > last, "grows with the dimension");
         last = mixed.clone();
@@ -183,7 +185,7 @@ fn long_products_attain_the_constant_of_forward_mode() {
         let costs = inner_costs(&part, &How::default(), &unit()).unwrap();
         let bound = 3.0 * p as f64 + 1.0;
         assert_eq!(costs.forward.omega.as_ref().unwrap().to_f64(), bound);
-        let counted = costs.ratio(costs.forward.counted).unwrap().to_f64();
+        let counted = costs.ratio(&costs.forward.counted).unwrap().to_f64();
         assert!(counted <= bound && counted > 0.98 * bound, "{p}: {counted}");
     }
 }

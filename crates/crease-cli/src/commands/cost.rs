@@ -7,10 +7,10 @@ use crate::source::{Source, SourceArgs};
 use crate::transform::dictionary;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use crease_core::cost::{Overhead, Price, Prices, Tally, cost, overhead, tally};
+use crease_core::cost::{Count, Overhead, Price, Prices, Tally, overhead, tally};
 use crease_core::dictionary::{Dictionary, Outsider, outside};
-use crease_core::differentiate::{DiffError, How, Mode, backprop, forprop};
-use crease_core::{Op, Program, Rational, Site};
+use crease_core::differentiate::{DiffError, How, Mode, counted};
+use crease_core::{InlineError, Op, Program, Rational, Site};
 use serde_json::Value;
 
 /// The most operations outside a dictionary that text shows.
@@ -25,6 +25,8 @@ const LARGE: usize = 2000;
 /// Costs are linear forms in 1 (additions and multiplications), c_nonlin (other smooth operations) and c_relu (sign
 /// evaluations and comparisons). Of a derived program, `counted` is the cost of the program that crease emits, `model` the
 /// formula in the proof of Theorem 2, and omega the theorem's bound on the overhead: counted <= model <= omega * cost.
+/// Counts are exact whatever their size; in JSON, those beyond 63 bits are strings of digits. Nothing that is counted is run, and the
+/// columns of forward mode are not emitted.
 #[derive(Args)]
 #[command(after_help = "Examples:
   crease cost -e 'relu(x) - relu(-x)'
@@ -61,8 +63,8 @@ impl Cost {
             tally: tally(p),
             smallest: Smallest::new(p),
             outsiders: self.dictionary.map(|d| (d, outside(p, d))),
-            backprop: Derived::new(p, &how, Mode::Backward, &prices)?,
-            forprop: Derived::new(p, &how, Mode::Forward, &prices)?,
+            backprop: Derived::costed(p, &how, Mode::Backward, &prices)?,
+            forprop: Derived::costed(p, &how, Mode::Forward, &prices)?,
             prices,
         };
         Ok(if self.json { output::json(&report.json()) } else { report.text() })
@@ -136,16 +138,24 @@ struct Derived {
     theorem: Overhead,
 }
 
+/// The same, or why it is not known: expanding the calls gives too much.
+type Costed = std::result::Result<Derived, InlineError>;
+
 impl Derived {
-    fn new(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<Self> {
-        let derived = match mode {
-            Mode::Backward => backprop(p, how),
-            Mode::Forward => forprop(p, how),
-        };
-        let counted = match derived {
-            Ok(d) => Some(cost(&d)),
+    /// What else the report says of a program holds although its calls cannot be expanded, so that this is no error.
+    fn costed(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<Costed> {
+        match Derived::new(p, how, mode, prices) {
+            Ok(derived) => Ok(Ok(derived)),
+            Err(DiffError::Inline(e @ InlineError::TooLarge { .. })) => Ok(Err(e)),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn new(p: &Program, how: &How, mode: Mode, prices: &Prices) -> std::result::Result<Self, DiffError> {
+        let counted = match counted(p, how, mode) {
+            Ok(tally) => Some(tally.price()),
             Err(DiffError::NotScalar { .. }) => None,
-            Err(e) => return Err(e.into()),
+            Err(e) => return Err(e),
         };
         Ok(Derived { counted, theorem: overhead(p, how, mode, prices)? })
     }
@@ -157,12 +167,12 @@ struct Report<'a> {
     prices: Prices,
     smallest: Smallest,
     outsiders: Option<(Dictionary, Vec<Outsider>)>,
-    backprop: Derived,
-    forprop: Derived,
+    backprop: Costed,
+    forprop: Costed,
 }
 
 impl Report<'_> {
-    fn modes(&self) -> [(&'static str, &Derived); 2] {
+    fn modes(&self) -> [(&'static str, &Costed); 2] {
         [("backprop", &self.backprop), ("forprop", &self.forprop)]
     }
 
@@ -174,7 +184,7 @@ impl Report<'_> {
     /// A price as a number and, unless that says the same, as a form.
     fn both(&self, price: &Price) -> String {
         let (number, form) = (output::price(&self.at(price)), price.to_string());
-        if price.nonlin == 0 && price.relu == 0 { number } else { format!("{number} = {form}") }
+        if price.nonlin.is_zero() && price.relu.is_zero() { number } else { format!("{number} = {form}") }
     }
 
     fn text(&self) -> String {
@@ -210,13 +220,13 @@ impl Report<'_> {
 
         let places = Places::new(&self.source.text);
         let mut rows = vec![["", "counted", "model", "ratio", "omega", "at", "attained by"].map(String::from).to_vec()];
-        for (name, derived) in self.modes() {
+        for (name, derived) in self.modes().into_iter().filter_map(|(name, d)| Some((name, d.as_ref().ok()?))) {
             let model = &derived.theorem.model;
             let ratio = self.at(model).checked_div(&self.at(&total));
             let attained = derived.theorem.attained.as_ref();
             let mut row = vec![
                 name.into(),
-                derived.counted.map_or("-".into(), |c| self.both(&c)),
+                derived.counted.as_ref().map_or("-".into(), |c| self.both(c)),
                 self.both(model),
                 ratio.map_or("-".into(), |r| output::ratio(&r)),
                 derived.theorem.omega.as_ref().map_or("none".into(), output::ratio),
@@ -227,10 +237,15 @@ impl Report<'_> {
             }
             rows.push(row);
         }
-        out.push('\n');
-        out.push_str(&output::columns(&rows, &[3, 4]));
-        if self.backprop.counted.is_none() {
+        if rows.len() > 1 {
+            out.push('\n');
+            out.push_str(&output::columns(&rows, &[3, 4]));
+        }
+        if self.backprop.as_ref().is_ok_and(|d| d.counted.is_none()) {
             out.push_str("\nnothing is counted: a gradient needs one scalar output\n");
+        }
+        for (name, error) in self.modes().into_iter().filter_map(|(name, d)| Some((name, d.as_ref().err()?))) {
+            out.push_str(&format!("\n{name}  not counted: {error}\n"));
         }
         if let Some((dictionary, outsiders)) = &self.outsiders {
             out.push('\n');
@@ -241,23 +256,27 @@ impl Report<'_> {
 
     /// The operations by name, with their counts and the price of one. Items that differ in nothing that the name tells
     /// have one price.
-    fn operations(&self) -> Vec<(String, u128, Price)> {
-        let mut out: Vec<(String, u128, Price)> = Vec::new();
+    fn operations(&self) -> Vec<(String, Count, Price)> {
+        let mut out: Vec<(String, Count, Price)> = Vec::new();
         for (item, n) in self.tally.iter() {
             let (name, price) = (item.name(), item.price());
             match out.iter_mut().find(|(known, _, p)| *known == name && *p == price) {
                 Some((_, count, _)) => *count += n,
-                None => out.push((name, n, price)),
+                None => out.push((name, n.clone(), price)),
             }
         }
         out
     }
 
     fn json(&self) -> Value {
-        let number = |price: &Price| output::number(&self.at(price));
+        let number = |price: &Price| exactly(&self.at(price));
         let total = self.tally.price();
         let places = Places::new(&self.source.text);
-        let derived = |d: &Derived| {
+        let derived = |d: &Costed| {
+            let d = match d {
+                Ok(d) => d,
+                Err(e) => return object([("error", e.to_string().into())]),
+            };
             let ratio = self.at(&d.theorem.model).checked_div(&self.at(&total));
             let attained = d.theorem.attained.as_ref().map(|a| located(&a.item, &a.site, &places));
             object([
@@ -268,11 +287,12 @@ impl Report<'_> {
                 ("attained", attained.unwrap_or_default()),
             ])
         };
-        let forms = |d: &Derived| {
-            let counted = d.counted.map_or(Value::Null, |c| c.to_string().into());
+        let forms = |d: &Costed| {
+            let Ok(d) = d else { return Value::Null };
+            let counted = d.counted.as_ref().map_or(Value::Null, |c| c.to_string().into());
             object([("model", d.theorem.model.to_string().into()), ("counted", counted)])
         };
-        let tally = self.tally.by_name().into_iter().map(|(name, n)| (name, whole(n)));
+        let tally = self.tally.by_name().into_iter().map(|(name, n)| (name, exactly(&n.to_rational())));
         let mut members = vec![
             ("level", self.source.program.level().into()),
             ("cost", number(&total)),
@@ -302,9 +322,12 @@ impl Report<'_> {
     }
 }
 
-/// A count as a JSON number, whatever its size.
-fn whole(n: u128) -> Value {
-    u64::try_from(n).map_or_else(|_| (n as f64).into(), Value::from)
+/// A count or a cost in JSON: a number, or, where that would round a whole number, a string of its digits.
+fn exactly(x: &Rational) -> Value {
+    match x.small_parts() {
+        None if x.is_integer() => x.fraction().into(),
+        _ => output::number(x),
+    }
 }
 
 /// The short name of a dictionary.

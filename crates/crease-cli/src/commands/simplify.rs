@@ -96,7 +96,7 @@ impl Report<'_> {
     /// A price as a number and, unless that says the same, as a form.
     fn price(&self, price: &Price) -> String {
         let number = output::price(&price.at(self.options.prices));
-        if price.nonlin == 0 && price.relu == 0 { number } else { format!("{number} = {price}") }
+        if price.nonlin.is_zero() && price.relu.is_zero() { number } else { format!("{number} = {price}") }
     }
 
     fn rows(&self) -> Vec<(&'static str, String)> {

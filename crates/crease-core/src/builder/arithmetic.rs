@@ -6,6 +6,9 @@ use crate::number::{Number, Rational};
 use crate::op::{Comparison, Kink, Logic, Op};
 use crate::program::Atom;
 
+/// Constants longer than this, together, are not computed with at once.
+pub(crate) const MAX_FOLDED_BITS: usize = 1 << 16;
+
 impl Builder {
     /// Applies an elementwise operation, spreading scalars over the shape of the tensors among the arguments.
     pub fn elementwise(&mut self, op: Op, args: &[Atom]) -> Result<Atom, BuildError> {
@@ -18,7 +21,8 @@ impl Builder {
 
     /// The same arguments, every scalar value viewed in the shape of the tensors among them.
     pub(crate) fn spread(&mut self, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
-        let tensor = args.iter().map(|&a| self.shape(a)).find(|s| !s.is_scalar());
+        let shapes = args.iter().map(|&a| self.shape_of(a)).collect::<Result<Vec<_>, _>>()?;
+        let tensor = shapes.into_iter().find(|s| !s.is_scalar());
         let Some(shape) = tensor else { return Ok(args.to_vec()) };
         args.iter()
             .map(|&a| match a {
@@ -31,6 +35,10 @@ impl Builder {
     /// The exact result of rational arithmetic on constants; nothing where a value takes part or the result is no constant.
     fn fold(&self, op: &Op, args: &[Atom]) -> Option<Rational> {
         let c: Vec<&Rational> = args.iter().map(|&a| self.as_constant(a)).collect::<Option<_>>()?;
+        // numbers that double their length with every operation stay operations
+        if c.iter().map(|c| c.bits()).sum::<usize>() > MAX_FOLDED_BITS {
+            return None;
+        }
         match (op, &c[..]) {
             (Op::Add, [a, b]) => Some(*a + *b),
             (Op::Sub, [a, b]) => Some(*a - *b),

@@ -11,14 +11,15 @@ use crate::shape::Shape;
 impl Builder {
     /// A nonsmooth operation on several arguments of one shape; scalars are spread. Sorting has as many results as arguments.
     pub fn lane(&mut self, kink: &Kink, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
+        takes_lanes(kink)?;
         let args = self.spread(args)?;
         self.push(Op::Kink(kink.with_lane(Lane::Args)), &args)
     }
 
     /// A nonsmooth operation along one axis, which may count from the end. The axis disappears, except in sorting.
     pub fn lane_axis(&mut self, kink: &Kink, x: Atom, axis: isize) -> Result<Atom, BuildError> {
-        let shape = self.shape(x);
-        let axis = shape.axis(axis)?;
+        takes_lanes(kink)?;
+        let axis = self.shape_of(x)?.axis(axis)?;
         let last = self.axis_last(x, axis)?;
         let out = self.push1(Op::Kink(kink.with_lane(Lane::Axis)), &[last])?;
         match kink {
@@ -29,13 +30,14 @@ impl Builder {
 
     /// A nonsmooth operation on all elements of a tensor.
     pub fn lane_all(&mut self, kink: &Kink, x: Atom) -> Result<Atom, BuildError> {
+        takes_lanes(kink)?;
         let flat = self.flatten(x)?;
         self.push1(Op::Kink(kink.with_lane(Lane::Axis)), &[flat])
     }
 
     /// A tensor as a vector. A scalar becomes a vector of one element.
     pub fn flatten(&mut self, x: Atom) -> Result<Atom, BuildError> {
-        let n = self.shape(x).len();
+        let n = self.shape_of(x)?.len();
         self.reshape(x, &Shape::vector(n)?)
     }
 
@@ -61,17 +63,17 @@ impl Builder {
 
     /// The lower median of all elements: the middle one of an odd number, the lower of the two middle ones of an even number.
     pub fn median(&mut self, x: Atom) -> Result<Atom, BuildError> {
-        let k = (self.shape(x).len() - 1) / 2;
+        let k = (self.shape_of(x)?.len() - 1) / 2;
         self.lane_all(&Kink::OrderStatistic(Lane::Axis, k), x)
     }
 
     /// The largest entry of `A x`, for a matrix A and a vector x.
     pub fn max_linear(&mut self, a: Atom, x: Atom) -> Result<Atom, BuildError> {
-        let shape = self.shape(a);
+        let shape = self.shape_of(a)?;
         let [rows, _] = shape.dims() else {
             return Err(OpError::Shapes {
                 op: "max_linear".into(),
-                shapes: vec![shape, self.shape(x)],
+                shapes: vec![shape, self.shape_of(x)?],
                 why: "it takes a matrix [m, n] and a vector [n]".into(),
             }
             .into());
@@ -81,7 +83,7 @@ impl Builder {
 
     /// `log(sum(exp(x)))` along one axis, which may count from the end.
     pub fn logsumexp_axis(&mut self, x: Atom, axis: isize) -> Result<Atom, BuildError> {
-        let axis = self.shape(x).axis(axis)?;
+        let axis = self.shape_of(x)?.axis(axis)?;
         let last = self.axis_last(x, axis)?;
         self.push1(Op::LogSumExp(Lane::Axis), &[last])
     }
@@ -90,5 +92,17 @@ impl Builder {
     pub fn logsumexp(&mut self, x: Atom) -> Result<Atom, BuildError> {
         let flat = self.flatten(x)?;
         self.push1(Op::LogSumExp(Lane::Axis), &[flat])
+    }
+}
+
+/// Refuses an operation on single numbers where one on groups is needed.
+fn takes_lanes(kink: &Kink) -> Result<(), BuildError> {
+    match kink.lane() {
+        Some(_) => Ok(()),
+        None => Err(OpError::Parameter {
+            op: kink.name().into(),
+            why: "it works on single numbers, not on groups of them; apply it element by element".into(),
+        }
+        .into()),
     }
 }

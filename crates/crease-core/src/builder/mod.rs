@@ -4,7 +4,7 @@
 //! methods in [`arithmetic`](self), [`structure`](self) and [`lanes`](self) put the words of users on top of it:
 //! sums, convolutions, pooling, norms. [`trace`](crate::trace) puts operators on top of those.
 
-mod arithmetic;
+pub(crate) mod arithmetic;
 mod lanes;
 pub(crate) mod structure;
 
@@ -17,6 +17,12 @@ use crate::shape::{Shape, ShapeError};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
+
+/// The most equations of one program: with that many it takes some gigabytes.
+pub const MAX_EQUATIONS: usize = 1 << 26;
+
+/// The most values of one program, and the most arguments of all its equations together.
+const MAX_NUMBERED: usize = 1 << 29;
 
 type Table<K> = HashMap<K, u32, BuildHasherDefault<DefaultHasher>>;
 
@@ -44,9 +50,42 @@ pub enum BuildError {
     /// A program without outputs.
     #[error("the program has no output")]
     NoOutput,
-    /// More cells or arguments than can be numbered.
-    #[error("the program is too large: more than 2^31 values or arguments")]
-    TooLarge,
+    /// More equations, values or arguments than one program may have.
+    #[error(
+        "program `{name}` would have {what}, which is more than one program may have; put parts of it into programs that it calls, or \
+         keep tensors whole"
+    )]
+    TooLarge {
+        /// The program.
+        name: String,
+        /// What there is too much of.
+        what: String,
+    },
+    /// A program with too few or too many arguments.
+    #[error("program `{name}` takes {expected} argument{}, got {got}", if *expected == 1 { "" } else { "s" })]
+    Arguments {
+        /// The program.
+        name: String,
+        /// How many it takes.
+        expected: usize,
+        /// How many it got.
+        got: usize,
+    },
+    /// An argument of another shape than that of the input it stands for.
+    #[error("input `{input}` of program `{name}` has shape {expected}, got an argument of shape {got}")]
+    ArgumentShape {
+        /// The program.
+        name: String,
+        /// The input.
+        input: String,
+        /// Its shape.
+        expected: Shape,
+        /// That of the argument.
+        got: Shape,
+    },
+    /// A callee of another program.
+    #[error("there is no callee number {0} in this program; enter it with `callee`")]
+    UnknownCallee(usize),
     /// A joint program that does not fit the program it belongs to.
     #[error("the joint program of `{name}` must return its value and then one derivative for each input: {why}")]
     Joint {
@@ -117,11 +156,13 @@ impl Builder {
         if !self.program.equations.is_empty() {
             return Err(BuildError::LateInput(name.to_string()));
         }
-        if !self.names.insert(name.clone()) {
+        if self.names.contains(&name) {
             return Err(BuildError::DuplicateInput(name.to_string()));
         }
+        self.room_for_values(1, 0)?;
+        self.names.insert(name.clone());
         self.program.inputs.push(Input { name, shape: shape.clone() });
-        Ok(Atom::Value(self.new_value(shape)?))
+        Ok(Atom::Value(self.new_value(shape)))
     }
 
     /// Declares the inputs of another program, by their names and shapes.
@@ -129,14 +170,36 @@ impl Builder {
         p.inputs().iter().map(|i| self.input(i.name.clone(), i.shape.clone())).collect()
     }
 
-    fn new_value(&mut self, shape: Shape) -> Result<Value, BuildError> {
+    fn new_value(&mut self, shape: Shape) -> Value {
         let index = self.program.value_shapes.len();
-        if index >= 1 << 31 {
-            return Err(BuildError::TooLarge);
-        }
         let id = intern(&mut self.shape_ids, &mut self.program.shapes, shape);
         self.program.value_shapes.push(id);
-        Ok(Value(index as u32))
+        Value(index as u32)
+    }
+
+    /// Checks that so many more equations fit into the program: for expansions, which know beforehand how many there will be.
+    pub(crate) fn room_for(&self, equations: u128) -> Result<(), BuildError> {
+        match equations.saturating_add(self.program.len() as u128) {
+            all if all > MAX_EQUATIONS as u128 => Err(self.too_large(all, "equations")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that so many more values and arguments can be numbered.
+    fn room_for_values(&self, values: usize, args: usize) -> Result<(), BuildError> {
+        let p = &self.program;
+        for (all, word) in
+            [(p.values().saturating_add(values), "values"), (p.args.len().saturating_add(args), "arguments")]
+        {
+            if all > MAX_NUMBERED {
+                return Err(self.too_large(all as u128, word));
+            }
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, n: u128, word: &str) -> BuildError {
+        BuildError::TooLarge { name: self.program.name().into(), what: format!("{n} {word}") }
     }
 
     /// A constant of the program's table.
@@ -149,14 +212,23 @@ impl Builder {
         Ok(self.constant(Rational::from_f64(c).ok_or(BuildError::NotFinite(c))?))
     }
 
-    /// The constant that an atom is, if it is one.
+    /// The constant that an atom is, if it is one of this program.
     pub fn as_constant(&self, a: Atom) -> Option<&Rational> {
-        self.program.as_constant(a)
+        match a {
+            Atom::Const(c) => self.program.consts.get(c.0 as usize),
+            Atom::Value(_) => None,
+        }
     }
 
-    /// The shape of an atom; a constant is a scalar.
+    /// The shape of an atom; a constant is a scalar. So is, here, what is no atom of this program: to use it is an error.
     pub fn shape(&self, a: Atom) -> Shape {
-        self.program.atom_shape(a)
+        self.shape_of(a).unwrap_or_default()
+    }
+
+    /// The shape of an atom of this program.
+    pub(crate) fn shape_of(&self, a: Atom) -> Result<Shape, BuildError> {
+        self.check_atoms(&[a])?;
+        Ok(self.program.atom_shape(a))
     }
 
     /// The program so far.
@@ -201,22 +273,26 @@ impl Builder {
 
     fn push_raw(&mut self, op: Op, args: &[Atom]) -> Result<(u32, u32), BuildError> {
         self.check_atoms(args)?;
+        if let Some(id) = op.callees().iter().find(|id| id.index() >= self.program.callees().len()) {
+            return Err(BuildError::UnknownCallee(id.index()));
+        }
         match &op {
             Op::Logic(_) => self.check_truths(args)?,
             Op::Select(branches) => self.check_truths(&args[..args.len().min(branches.len().saturating_sub(1))])?,
             _ => {}
         }
-        let p = &mut self.program;
-        if p.args.len() + args.len() >= 1 << 31 {
-            return Err(BuildError::TooLarge);
-        }
+        let p = &self.program;
         let first = p.value_shapes.len() as u32;
+        self.room_for(1)?;
         // a scalar operation is by far the most frequent case: keep it free of allocation
         if scalar_arity(&op) == Some(args.len()) && args.iter().all(|a| p.atom_is_scalar(*a)) {
-            self.new_value(Shape::scalar())?;
+            self.room_for_values(1, args.len())?;
+            self.new_value(Shape::scalar());
         } else {
-            for shape in p.infer(&op, args)? {
-                self.new_value(shape)?;
+            let shapes = p.infer(&op, args)?;
+            self.room_for_values(shapes.len(), args.len())?;
+            for shape in shapes {
+                self.new_value(shape);
             }
         }
         let op = intern(&mut self.op_ids, &mut self.program.ops, op);
@@ -272,7 +348,30 @@ impl Builder {
 
     /// Appends the equations of another level of program, its inputs replaced by `args`; returns its outputs.
     /// Callees are entered as they are. This is one step of inlining, and how a program is extended.
+    ///
+    /// ```
+    /// use crease_core::{trace, Builder, Shape};
+    /// let square = trace(1, |x| x[0] * x[0]).unwrap();
+    /// let mut b = Builder::new("f");
+    /// let x = b.input("x", Shape::scalar())?;
+    /// assert_eq!(b.splice(&square, &[x, x]).unwrap_err().to_string(), "program `f` takes 1 argument, got 2");
+    /// let y = b.splice(&square, &[x])?;
+    /// assert_eq!(b.finish(&y)?.len(), 1);
+    /// # Ok::<(), crease_core::BuildError>(())
+    /// ```
     pub fn splice(&mut self, p: &Program, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
+        if args.len() != p.inputs().len() {
+            let (expected, got) = (p.inputs().len(), args.len());
+            return Err(BuildError::Arguments { name: p.name().into(), expected, got });
+        }
+        for (input, &arg) in p.inputs().iter().zip(args) {
+            let got = self.shape_of(arg)?;
+            if got != input.shape {
+                let (name, expected) = (p.name().into(), input.shape.clone());
+                return Err(BuildError::ArgumentShape { name, input: input.name.to_string(), expected, got });
+            }
+        }
+        self.room_for(p.len() as u128)?;
         let mut map: Vec<Atom> = args.to_vec();
         let outer = self.place;
         for e in p.equations() {

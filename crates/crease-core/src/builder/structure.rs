@@ -72,7 +72,7 @@ impl Default for Conv2d {
 impl Builder {
     /// Reads `x` through an index map. An identity in the same shape is `x` itself.
     pub fn view(&mut self, x: Atom, layout: Layout, shape: Shape) -> Result<Atom, BuildError> {
-        if x.value().is_some() && self.shape(x) == shape && layout.is_identity(shape.len()) {
+        if x.value().is_some() && self.shape_of(x)? == shape && layout.is_identity(shape.len()) {
             return Ok(x);
         }
         self.push1(Op::View { layout, shape }, &[x])
@@ -97,7 +97,7 @@ impl Builder {
 
     /// The same elements in another shape.
     pub fn reshape(&mut self, x: Atom, shape: &Shape) -> Result<Atom, BuildError> {
-        let from = self.shape(x);
+        let from = self.shape_of(x)?;
         if from.len() != shape.len() {
             return Err(shapes_error("reshape", &[&from, shape], "they must have equally many elements"));
         }
@@ -106,7 +106,7 @@ impl Builder {
 
     /// Repeats `x` over a larger shape. Axes are matched from the last one; an axis of size 1 is repeated.
     pub fn broadcast(&mut self, x: Atom, shape: &Shape) -> Result<Atom, BuildError> {
-        let from = self.shape(x);
+        let from = self.shape_of(x)?;
         let Some(layout) = broadcast_layout(&from, shape) else {
             return Err(shapes_error(
                 "broadcast",
@@ -119,7 +119,7 @@ impl Builder {
 
     /// Reorders the axes: axis i of the result is axis `order[i]` of `x`.
     pub fn transpose(&mut self, x: Atom, order: &[usize]) -> Result<Atom, BuildError> {
-        let shape = self.shape(x);
+        let shape = self.shape_of(x)?;
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
         if !sorted.into_iter().eq(0..shape.rank()) {
@@ -135,14 +135,14 @@ impl Builder {
 
     /// Brings one axis to the end.
     pub(crate) fn axis_last(&mut self, x: Atom, axis: usize) -> Result<Atom, BuildError> {
-        let rank = self.shape(x).rank();
+        let rank = self.shape_of(x)?.rank();
         let order: Vec<usize> = (0..rank).filter(|&a| a != axis).chain([axis]).collect();
         self.transpose(x, &order)
     }
 
     /// Brings the last axis to a place, undoing [`Builder::axis_last`].
     pub(crate) fn last_to(&mut self, x: Atom, axis: usize) -> Result<Atom, BuildError> {
-        let rank = self.shape(x).rank();
+        let rank = self.shape_of(x)?.rank();
         let mut order: Vec<usize> = (0..rank - 1).collect();
         order.insert(axis, rank - 1);
         self.transpose(x, &order)
@@ -150,7 +150,7 @@ impl Builder {
 
     /// A part of `x`: for each axis, the first index, the number of indices and the step between them.
     pub fn slice(&mut self, x: Atom, axes: &[(usize, usize, isize)]) -> Result<Atom, BuildError> {
-        let shape = self.shape(x);
+        let shape = self.shape_of(x)?;
         let fail = |why: String| Err(OpError::Parameter { op: "slice".into(), why }.into());
         if axes.len() != shape.rank() {
             return fail(format!("{} ranges given for shape {shape}", axes.len()));
@@ -163,7 +163,8 @@ impl Builder {
                 return fail(format!("{count} indices from {first} in steps of {step} leave an axis of size {n}"));
             }
             offset += first * stride as usize;
-            dims.push((count, stride * step));
+            // a single index takes no step, however long
+            dims.push((count, if count == 1 { 0 } else { stride * step }));
         }
         let to = Shape::new(dims.iter().map(|d| d.0).collect::<Vec<_>>())?;
         self.view(x, Layout::strided(offset, &dims), to)
@@ -171,7 +172,7 @@ impl Builder {
 
     /// The part of `x` at fixed indices of its first axes: `x[i]`, `x[i, j]`.
     pub fn at(&mut self, x: Atom, indices: &[usize]) -> Result<Atom, BuildError> {
-        let shape = self.shape(x);
+        let shape = self.shape_of(x)?;
         let inside = indices.len() <= shape.rank() && indices.iter().zip(shape.dims()).all(|(i, n)| i < n);
         if !inside {
             return Err(OpError::Parameter {
@@ -188,7 +189,7 @@ impl Builder {
 
     /// The parts of `x` at these positions of an axis, in this order; positions may repeat.
     pub fn gather(&mut self, x: Atom, axis: isize, positions: &[usize]) -> Result<Atom, BuildError> {
-        let shape = self.shape(x);
+        let shape = self.shape_of(x)?;
         let axis = shape.axis(axis)?;
         let n = shape.dims()[axis];
         if let Some(bad) = positions.iter().find(|&&i| i >= n) {
@@ -213,7 +214,7 @@ impl Builder {
     /// Puts tensors one after the other along an axis. Scalars count as vectors of one element.
     pub fn concat(&mut self, parts: &[Atom], axis: isize) -> Result<Atom, BuildError> {
         let vector = |s: Shape| if s.is_scalar() { Shape::vector(1) } else { Ok(s) };
-        let shapes = parts.iter().map(|&p| vector(self.shape(p))).collect::<Result<Vec<_>, _>>()?;
+        let shapes = parts.iter().map(|&p| Ok(vector(self.shape_of(p)?)?)).collect::<Result<Vec<_>, BuildError>>()?;
         let Some(first) = shapes.first() else {
             return Err(OpError::Arity { op: "concat".into(), expected: "at least 1".into(), got: 0 }.into());
         };
@@ -233,10 +234,11 @@ impl Builder {
         self.assemble(to, pieces)
     }
 
-    /// The sum along some axes, which disappear.
+    /// The sum along some axes, which disappear. Each is named once.
     pub fn sum(&mut self, x: Atom, axes: &[usize]) -> Result<Atom, BuildError> {
-        let shape = self.shape(x);
-        if axes.is_empty() || shape.is_scalar() {
+        let shape = self.shape_of(x)?;
+        check_axes("sum", &shape, axes)?;
+        if axes.is_empty() {
             return Ok(x);
         }
         let (to, layout) = sum_layout(&shape, axes)?;
@@ -245,24 +247,38 @@ impl Builder {
 
     /// The sum of all elements.
     pub fn sum_all(&mut self, x: Atom) -> Result<Atom, BuildError> {
-        let axes: Vec<usize> = (0..self.shape(x).rank()).collect();
+        let axes: Vec<usize> = (0..self.shape_of(x)?.rank()).collect();
         self.sum(x, &axes)
     }
 
-    /// The mean along some axes, which disappear: a sum and a multiplication by a constant.
+    /// The mean along some axes, which disappear: a sum and a multiplication by a constant. Each axis is named once.
+    ///
+    /// ```
+    /// use crease_core::{Builder, Shape};
+    /// let mut b = Builder::new("f");
+    /// let x = b.input("x", Shape::vector(3)?)?;
+    /// assert!(b.mean(x, &[0]).is_ok());
+    /// assert_eq!(b.mean(x, &[0, 0]).unwrap_err().to_string(), "`mean`: axis 0 is named twice");
+    /// assert_eq!(b.mean(x, &[1]).unwrap_err().to_string(), "there is no axis 1 in shape [3]");
+    /// # Ok::<(), crease_core::BuildError>(())
+    /// ```
     pub fn mean(&mut self, x: Atom, axes: &[usize]) -> Result<Atom, BuildError> {
-        let shape = self.shape(x);
-        let n: usize = axes.iter().filter_map(|&a| shape.dims().get(a)).product();
+        let shape = self.shape_of(x)?;
+        check_axes("mean", &shape, axes)?;
+        let n: usize = axes.iter().map(|&a| shape.dims()[a]).product();
         let total = self.sum(x, axes)?;
-        let share = Rational::new(1, n as i64).unwrap_or(Rational::ONE);
-        let share = self.constant(share);
-        if n == 1 { Ok(total) } else { self.mul(total, share) }
+        if n == 1 {
+            return Ok(total);
+        }
+        // never 0: no axis is empty
+        let share = self.constant(Rational::from(n as i64).inv().unwrap_or(Rational::ONE));
+        self.mul(total, share)
     }
 
     /// The product of matrices and vectors: `[m, k] @ [k, n]`, `[m, k] @ [k]`, `[k] @ [k, n]`, `[k] @ [k]`, and stacks of
     /// matrices with equal leading axes.
     pub fn matmul(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
-        let (sa, sb) = (self.shape(a), self.shape(b));
+        let (sa, sb) = (self.shape_of(a)?, self.shape_of(b)?);
         let wrong =
             || shapes_error("@", &[&sa, &sb], "the last axis of the first must be the last but one of the second");
         if sa.is_scalar() || sb.is_scalar() {
@@ -277,7 +293,8 @@ impl Builder {
             right = self.reshape(b, &Shape::new([k, 1])?)?;
         }
         let product = self.push1(Op::MatMul { transpose_a: false, transpose_b: false }, &[left, right]);
-        let product = product.map_err(|_| wrong())?;
+        let product =
+            product.map_err(|e| if matches!(e, BuildError::Op(OpError::Shapes { .. })) { wrong() } else { e })?;
         let mut dims = self.shape(product).dims().to_vec();
         if sb.rank() == 1 {
             dims.pop();
@@ -290,7 +307,7 @@ impl Builder {
 
     /// Two-dimensional convolution (correlation, as networks use it) of images `[.., C, H, W]` with kernels `[O, C, h, w]`.
     pub fn conv2d(&mut self, x: Atom, kernel: Atom, how: Conv2d) -> Result<Atom, BuildError> {
-        let (sx, sk) = (self.shape(x), self.shape(kernel));
+        let (sx, sk) = (self.shape_of(x)?, self.shape_of(kernel)?);
         let wrong = || {
             shapes_error(
                 "conv2d",
@@ -308,14 +325,15 @@ impl Builder {
         let patches_shape = Shape::new([n * oh, ow, c, kh * kw])?;
         let x = self.pad2d(x, how.padding)?;
         let (ph, pw) = (padded.0 as isize, padded.1 as isize);
+        let stride = (step(how.stride.0, oh), step(how.stride.1, ow));
         let plane = ph * pw;
         // one row for each position of the kernel, holding the numbers that lie under it
         let patches = Layout::strided(
             0,
             &[
                 (n, c as isize * plane),
-                (oh, how.stride.0 as isize * pw),
-                (ow, how.stride.1 as isize),
+                (oh, stride.0 as isize * pw),
+                (ow, stride.1 as isize),
                 (c, plane),
                 (kh, pw),
                 (kw, 1),
@@ -335,7 +353,7 @@ impl Builder {
         if (rows, columns) == (0, 0) {
             return Ok(x);
         }
-        let shape = self.shape(x);
+        let shape = self.shape_of(x)?;
         let mut dims = shape.dims().to_vec();
         let rank = dims.len();
         let (h, w) = (dims[rank - 2], dims[rank - 1]);
@@ -353,7 +371,7 @@ impl Builder {
     /// Two-dimensional max-pooling over the last two axes. Padding never wins: a window that hangs over the border is the
     /// maximum of what lies inside.
     pub fn maxpool2d(&mut self, x: Atom, window: Window) -> Result<Atom, BuildError> {
-        let shape = self.shape(x);
+        let shape = self.shape_of(x)?;
         let rank = shape.rank();
         let fail = || {
             BuildError::from(OpError::Parameter {
@@ -381,8 +399,8 @@ impl Builder {
                     r.from * w + c.from,
                     &[
                         (planes, (h * w) as isize),
-                        (r.count, (window.stride.0 * w) as isize),
-                        (c.count, window.stride.1 as isize),
+                        (r.count, (step(window.stride.0, r.count) * w) as isize),
+                        (c.count, step(window.stride.1, c.count) as isize),
                         (r.seen, w as isize),
                         (c.seen, 1),
                     ],
@@ -426,6 +444,25 @@ fn stretches(n: usize, positions: usize, size: usize, stride: usize, padding: us
         }
     }
     out
+}
+
+/// The step between so many positions. To a single one there is none, and what was given for it may be any number.
+fn step(stride: usize, positions: usize) -> usize {
+    if positions == 1 { 0 } else { stride }
+}
+
+/// Refuses axes that are not there, and those that are named twice.
+fn check_axes(op: &str, shape: &Shape, axes: &[usize]) -> Result<(), BuildError> {
+    for (i, &axis) in axes.iter().enumerate() {
+        if axis >= shape.rank() {
+            let axis = isize::try_from(axis).unwrap_or(isize::MAX);
+            return Err(ShapeError::NoSuchAxis { axis, shape: shape.to_string() }.into());
+        }
+        if axes[..i].contains(&axis) {
+            return Err(OpError::Parameter { op: op.into(), why: format!("axis {axis} is named twice") }.into());
+        }
+    }
+    Ok(())
 }
 
 /// The size of an image with padding on each side.

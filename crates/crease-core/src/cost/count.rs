@@ -4,42 +4,62 @@
 //! structure and into sub-programs: then a tally does not change when calls are expanded or tensors taken apart.
 
 use super::item::{Item, ItemKind};
-use super::price::{Price, Prices};
+use super::price::Price;
+use super::whole::Count;
+use crate::differentiate::Columns;
 use crate::op::{Choice, Kink, Lane, Op};
 use crate::program::{Atom, Equation, Program};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-/// How often each elementary operation is applied.
+/// How often each elementary operation is applied: exactly, however often that is.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Tally {
-    counts: BTreeMap<Item, u128>,
+    counts: BTreeMap<Item, Count>,
 }
 
 impl Tally {
     /// Adds `n` applications of an operation.
-    pub fn add(&mut self, item: Item, n: u128) {
-        if n > 0 {
+    pub fn add(&mut self, item: Item, n: impl Into<Count>) {
+        let n = n.into();
+        if !n.is_zero() {
             *self.counts.entry(item).or_default() += n;
         }
     }
 
     /// Adds all of another tally.
     pub fn merge(&mut self, other: &Tally) {
-        for (&item, &n) in &other.counts {
-            self.add(item, n);
+        for (item, n) in &other.counts {
+            *self.counts.entry(*item).or_default() += n;
+        }
+    }
+
+    /// Adds all of another tally, so many times.
+    pub(crate) fn merge_times(&mut self, other: &Tally, times: &Count) {
+        for (item, n) in &other.counts {
+            self.add(*item, n * times);
         }
     }
 
     /// The operations with their counts.
-    pub fn iter(&self) -> impl Iterator<Item = (Item, u128)> + '_ {
-        self.counts.iter().map(|(&i, &n)| (i, n))
+    pub fn iter(&self) -> impl Iterator<Item = (Item, &Count)> + '_ {
+        self.counts.iter().map(|(&i, n)| (i, n))
+    }
+
+    /// How many operations there are in all.
+    ///
+    /// ```
+    /// use crease_core::{cost::tally, trace};
+    /// assert_eq!(tally(&trace(2, |x| x[0] * x[1] + 1.0).unwrap()).total(), 2);
+    /// ```
+    pub fn total(&self) -> Count {
+        self.counts.values().sum()
     }
 
     /// The counts by name.
-    pub fn by_name(&self) -> BTreeMap<String, u128> {
-        let mut out = BTreeMap::new();
+    pub fn by_name(&self) -> BTreeMap<String, Count> {
+        let mut out: BTreeMap<String, Count> = BTreeMap::new();
         for (item, n) in self.iter() {
             *out.entry(item.name()).or_default() += n;
         }
@@ -48,7 +68,7 @@ impl Tally {
 
     /// The price of all of it.
     pub fn price(&self) -> Price {
-        self.iter().fold(Price::default(), |sum, (item, n)| sum + item.price() * n as i128)
+        self.iter().fold(Price::default(), |sum, (item, n)| sum + item.price() * n)
     }
 }
 
@@ -108,9 +128,18 @@ type Counted = (Tally, Vec<Known>);
 #[derive(Default)]
 pub(crate) struct Counter {
     memo: HashMap<(*const Program, Vec<Known>), Counted>,
+    columns: HashMap<*const Program, Columns>,
+    /// keeps the programs alive whose addresses are keys
+    keep: Vec<Arc<Program>>,
 }
 
 impl Counter {
+    /// Says that some equations of a program stand for several columns: they count so many times.
+    pub fn stands_for(&mut self, p: &Arc<Program>, columns: Columns) {
+        self.columns.insert(Arc::as_ptr(p), columns);
+        self.keep.push(p.clone());
+    }
+
     /// The tally and which outputs are constants, when some inputs are.
     pub fn count(&mut self, p: &Program, inputs: Vec<Known>) -> Counted {
         let (tally, values) = self.values(p, inputs);
@@ -120,7 +149,7 @@ impl Counter {
 
     /// The tally, and which elements of all values are constants.
     pub fn values(&mut self, p: &Program, inputs: Vec<Known>) -> (Tally, Vec<Known>) {
-        count_values(p, inputs, &mut self.memo)
+        count_values(p, inputs, &mut self.memo, &self.columns)
     }
 }
 
@@ -128,8 +157,10 @@ fn count_values(
     p: &Program,
     inputs: Vec<Known>,
     memo: &mut HashMap<(*const Program, Vec<Known>), Counted>,
+    columns: &HashMap<*const Program, Columns>,
 ) -> (Tally, Vec<Known>) {
-    let mut frames = vec![Frame::new(p, inputs)];
+    let new = |p, inputs| Frame::new(p, inputs, columns.get(&std::ptr::from_ref(p)));
+    let mut frames = vec![new(p, inputs)];
     loop {
         let depth = frames.len() - 1;
         let frame = &mut frames[depth];
@@ -150,7 +181,15 @@ fn count_values(
             [] => {
                 let known = {
                     let values = &frame.values;
-                    count_equation(program, &e, |a| known(values, a), &mut frame.tally)
+                    match frame.columns.map_or(1, |c| c.times(frame.next)) {
+                        1 => count_equation(program, &e, |a| known(values, a), &mut frame.tally),
+                        times => {
+                            let mut once = Tally::default();
+                            let known = count_equation(program, &e, |a| known(values, a), &mut once);
+                            frame.tally.merge_times(&once, &times.into());
+                            known
+                        }
+                    }
                 };
                 frame.values.extend(known);
                 frame.next += 1;
@@ -165,7 +204,7 @@ fn count_values(
                     match memo.get(&(std::ptr::from_ref(callee), args.clone())) {
                         None => missing = Some(callee),
                         Some(counted) => {
-                            let unit = |c: &Counted| c.0.price().at(&Prices::unit());
+                            let unit = |c: &Counted| c.0.price().unit();
                             if dearest.is_none_or(|d| unit(counted) > unit(d)) {
                                 dearest = Some(counted);
                             }
@@ -173,7 +212,7 @@ fn count_values(
                     }
                 }
                 match (missing, dearest) {
-                    (Some(callee), _) => frames.push(Frame::new(callee, args)),
+                    (Some(callee), _) => frames.push(new(callee, args)),
                     (None, Some((tally, outputs))) => {
                         frame.tally.merge(tally);
                         // which branch runs is not known, so what it returns is not either
@@ -195,11 +234,12 @@ struct Frame<'p> {
     values: Vec<Known>,
     tally: Tally,
     next: usize,
+    columns: Option<&'p Columns>,
 }
 
 impl<'p> Frame<'p> {
-    fn new(program: &'p Program, inputs: Vec<Known>) -> Self {
-        Frame { program, values: inputs.clone(), inputs, tally: Tally::default(), next: 0 }
+    fn new(program: &'p Program, inputs: Vec<Known>, columns: Option<&'p Columns>) -> Self {
+        Frame { program, values: inputs.clone(), inputs, tally: Tally::default(), next: 0, columns }
     }
 }
 
@@ -298,7 +338,7 @@ fn results_known(p: &Program, e: &Equation<'_>, args: &[Known]) -> Vec<Known> {
 
 /// Counts one operation for each element; the kind may depend on which arguments are constants.
 fn elementwise(len: usize, args: &[Known], tally: &mut Tally, kind: impl Fn(&[bool]) -> ItemKind) {
-    let mut count = |i: usize, n: u128| {
+    let mut count = |i: usize, n: usize| {
         let known: Vec<bool> = args.iter().map(|a| a.get(i)).collect();
         let values = known.iter().filter(|k| !**k).count() as u32;
         if values > 0 {
@@ -308,7 +348,7 @@ fn elementwise(len: usize, args: &[Known], tally: &mut Tally, kind: impl Fn(&[bo
     if args.iter().any(|a| matches!(a, Known::Some(_))) {
         (0..len).for_each(|i| count(i, 1));
     } else {
-        count(0, len as u128);
+        count(0, len);
     }
 }
 
@@ -360,8 +400,8 @@ fn count_lanes(
             let lanes = shape.len() / n;
             let item = |values: usize| Item { kind, joint, size: n as u32, values: values as u32 };
             match &args[0] {
-                Known::Nothing => tally.add(item(n), lanes as u128),
-                Known::All => tally.add(item(0), lanes as u128),
+                Known::Nothing => tally.add(item(n), lanes),
+                Known::All => tally.add(item(0), lanes),
                 Known::Some(mask) => {
                     for values in mask.chunks(n).map(|l| l.iter().filter(|k| !**k).count()).filter(|&v| v > 0) {
                         tally.add(item(values), 1);

@@ -76,7 +76,7 @@ impl From<&Kink> for ItemKind {
 
 /// The number of comparisons that merge sort needs for n numbers in the worst case.
 fn comparisons(n: i128) -> i128 {
-    let log = (128 - (n.max(1) - 1).leading_zeros()) as i128;
+    let log = i128::from(128 - (n.max(1) - 1).leading_zeros());
     n * log - (1 << log) + 1
 }
 
@@ -156,14 +156,14 @@ impl Item {
     /// The paper's cost(gd): value and derivative together.
     pub fn joint_price(&self, mode: Mode, selection: &Selection) -> Price {
         let g = self.price();
-        let more = |one, nonlin, relu| g + Price::new(one, nonlin, relu);
+        let more = |one, nonlin, relu| g.clone() + Price::new(one, nonlin, relu);
         let second = match (self.kind, self.joint) {
             // derivatives of derivatives: the weights that are not piecewise constant
             (ItemKind::Elu, Some(_)) => Some(more(5, 0, 1)),
             (ItemKind::TimesRelu, Some(_)) => Some(more(4, 0, 1)),
-            (ItemKind::LogSumExp, Some(_)) => Some(g + Price::new(6, 0, 0) * i128::from(self.size)),
-            (ItemKind::MaxLinear { .. }, Some(_)) => Some(g + g + Price::new(4, 0, 0) * i128::from(self.size)),
-            (_, Some(_)) => Some(g),
+            (ItemKind::LogSumExp, Some(_)) => Some(g.clone() + Price::ones(6) * self.size),
+            (ItemKind::MaxLinear { .. }, Some(_)) => Some(g.clone() * 2 + Price::ones(4) * self.size),
+            (_, Some(_)) => Some(g.clone()),
             _ => None,
         };
         if let Some(price) = second {

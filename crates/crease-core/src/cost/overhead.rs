@@ -3,6 +3,7 @@
 use super::count::{Counter, Known, Tally, count_equation, known};
 use super::item::Item;
 use super::price::{Price, Prices};
+use super::whole::Count;
 use crate::differentiate::{DiffError, How, Mode, Prepared};
 use crate::number::Rational;
 use crate::op::Op;
@@ -40,25 +41,24 @@ pub struct Attained {
 /// assert_eq!(b.omega.unwrap().to_string(), "5");
 /// ```
 pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<Overhead, DiffError> {
-    let dimension = p.dimension() as i128;
+    let dimension = Count::from(p.dimension());
     let mut prepared = Prepared::new(p, how)?;
     let program = prepared.program().clone();
     let mut out = Overhead { model: Price::default(), omega: Some(Rational::ZERO), attained: None };
     let mut counter = Counter::default();
     let mut constants = vec![Known::Nothing; program.inputs().len()];
     // the cost of combining the derivatives of one node that has `pr` predecessors
-    let combine = |pr: i128| match mode {
-        Mode::Backward => Price::new(2 * pr, 0, 0),
-        Mode::Forward => Price::new(dimension * pr + dimension * (pr - 1).max(0), 0, 0),
+    let combine = |pr: usize| match mode {
+        Mode::Backward => Price::ones(2 * pr),
+        Mode::Forward => Price::ones(&dimension * &(pr + pr.saturating_sub(1)).into()),
     };
-    let note = |out: &mut Overhead, i: usize, name: String, g: Price, gd: Price, n: i128| {
-        out.model += gd * n;
-        let ratio = super::Ratio { above: gd, below: g };
-        let unpriced = g.at(prices).is_zero();
-        if unpriced && gd.at(prices).is_zero() {
+    let one = Count::from(1);
+    let note = |out: &mut Overhead, i: usize, name: String, g: Price, gd: Price, n: &Count| {
+        out.model += gd.clone() * n;
+        if g.at(prices).is_zero() && gd.at(prices).is_zero() {
             return;
         }
-        let ratio = ratio.at(prices);
+        let ratio = super::Ratio { above: gd, below: g }.at(prices);
         let better = match (&ratio, &out.omega) {
             (_, None) => false,
             (None, Some(_)) => true,
@@ -81,7 +81,7 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
                     Op::Call(id) => program.callee(*id).program.name().to_string(),
                     _ => "select".into(),
                 };
-                note(&mut out, i, name, g, gd + combine(pr as i128), 1);
+                note(&mut out, i, name, g, gd + combine(pr), &one);
                 constants.extend(match e.op {
                     Op::Call(id) => counter.count(&program.callee(*id).program, args).1,
                     _ => vec![Known::Nothing; e.results],
@@ -100,13 +100,13 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
                 if tally == whole {
                     for (item, n) in tally.iter() {
                         let (g, gd) = item_costs(&item, mode, how, &combine);
-                        note(&mut out, i, item.name(), g, gd, n as i128);
+                        note(&mut out, i, item.name(), g, gd, n);
                     }
                 } else {
-                    let gd = whole.iter().fold(Price::default(), |sum, (item, n)| {
-                        sum + item_costs(&item, mode, how, &combine).1 * n as i128
-                    });
-                    note(&mut out, i, e.op.to_string(), tally.price(), gd, 1);
+                    let gd = whole
+                        .iter()
+                        .fold(Price::default(), |sum, (item, n)| sum + item_costs(&item, mode, how, &combine).1 * n);
+                    note(&mut out, i, e.op.to_string(), tally.price(), gd, &one);
                 }
                 constants.extend(results);
             }
@@ -115,11 +115,11 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
     Ok(out)
 }
 
-fn item_costs(item: &Item, mode: Mode, how: &How, combine: &impl Fn(i128) -> Price) -> (Price, Price) {
-    let pr = i128::from(item.predecessors());
+fn item_costs(item: &Item, mode: Mode, how: &How, combine: &impl Fn(usize) -> Price) -> (Price, Price) {
+    let pr = item.predecessors() as usize;
     let g = item.price();
     if g == Price::default() {
-        return (g, g); // moves only
+        return (g.clone(), g); // moves only
     }
     let combined = if pr == 0 { Price::default() } else { combine(pr) };
     (g, item.joint_price(mode, &how.selection) + combined)

@@ -1,72 +1,93 @@
 //! Prices: linear forms in 1, c_nonlin and c_relu, and their ratios.
 
+use super::whole::Count;
 use crate::number::Rational;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul};
 
 /// A price `one + nonlin c_nonlin + relu c_relu`, as in Tables 2 and 3 of the paper. Additions and multiplications cost 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+/// Coefficients are exact whatever their size.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Price {
     /// The number of additions and multiplications.
-    pub one: i128,
+    pub one: Count,
     /// The number of nonlinear smooth operations.
-    pub nonlin: i128,
+    pub nonlin: Count,
     /// The number of sign evaluations and comparisons.
-    pub relu: i128,
+    pub relu: Count,
 }
 
 impl Price {
     /// A price from its coefficients.
     pub const fn new(one: i128, nonlin: i128, relu: i128) -> Self {
-        Price { one, nonlin, relu }
+        Price { one: Count::new(one), nonlin: Count::new(nonlin), relu: Count::new(relu) }
+    }
+
+    /// So many additions and multiplications.
+    pub fn ones(n: impl Into<Count>) -> Self {
+        Price { one: n.into(), ..Price::default() }
     }
 
     /// The price as a number.
     pub fn at(&self, prices: &Prices) -> Rational {
-        let big = |n: i128| Rational::from(dashu_ratio::RBig::from(dashu_int::IBig::from(n)));
-        let mut sum = big(self.one);
-        sum.add_mul(&big(self.nonlin), &prices.nonlin);
-        sum.add_mul(&big(self.relu), &prices.relu);
+        let mut sum = self.one.to_rational();
+        sum.add_mul(&self.nonlin.to_rational(), &prices.nonlin);
+        sum.add_mul(&self.relu.to_rational(), &prices.relu);
         sum
+    }
+
+    /// The price if every operation costs 1.
+    pub fn unit(&self) -> Count {
+        &(&self.one + &self.nonlin) + &self.relu
     }
 }
 
-impl Add for Price {
-    type Output = Price;
-    fn add(self, other: Price) -> Price {
-        Price::new(self.one + other.one, self.nonlin + other.nonlin, self.relu + other.relu)
+impl AddAssign<&Price> for Price {
+    fn add_assign(&mut self, other: &Price) {
+        self.one += &other.one;
+        self.nonlin += &other.nonlin;
+        self.relu += &other.relu;
     }
 }
 
 impl AddAssign for Price {
     fn add_assign(&mut self, other: Price) {
-        *self = *self + other;
+        *self += &other;
     }
 }
 
-impl Mul<i128> for Price {
+impl Add for Price {
     type Output = Price;
-    fn mul(self, n: i128) -> Price {
-        Price::new(self.one * n, self.nonlin * n, self.relu * n)
+    fn add(mut self, other: Price) -> Price {
+        self += &other;
+        self
+    }
+}
+
+impl<C: Into<Count>> Mul<C> for Price {
+    type Output = Price;
+    fn mul(self, n: C) -> Price {
+        let n = n.into();
+        Price { one: &self.one * &n, nonlin: &self.nonlin * &n, relu: &self.relu * &n }
     }
 }
 
 impl fmt::Display for Price {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
-        for (n, name) in [(self.one, ""), (self.nonlin, "c_nonlin"), (self.relu, "c_relu")] {
-            if n == 0 {
+        for (n, name) in [(&self.one, ""), (&self.nonlin, "c_nonlin"), (&self.relu, "c_relu")] {
+            if n.is_zero() {
                 continue;
             }
-            let sign = match (first, n < 0) {
+            let sign = match (first, n.is_negative()) {
                 (true, false) => "",
                 (true, true) => "-",
                 (false, false) => " + ",
                 (false, true) => " - ",
             };
-            match (n.unsigned_abs(), name) {
+            match (n.abs(), name) {
                 (n, "") => write!(f, "{sign}{n}")?,
-                (1, name) => write!(f, "{sign}{name}")?,
+                (n, name) if n == 1 => write!(f, "{sign}{name}")?,
                 (n, name) => write!(f, "{sign}{n} {name}")?,
             }
             first = false;
@@ -98,7 +119,7 @@ impl Default for Prices {
 }
 
 /// A ratio of two prices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ratio {
     /// Above the line.
     pub above: Price,
@@ -157,14 +178,13 @@ impl Ratio {
     /// The value at a corner. Where both prices go to infinity, c_nonlin goes first.
     fn limit(&self, nonlin: bool, relu: bool) -> Option<Rational> {
         let leading = |p: &Price| -> (u8, Rational) {
-            let big = |n: i128| Price::new(n, 0, 0).at(&Prices::unit());
-            if nonlin && p.nonlin != 0 {
-                return (2, big(p.nonlin));
+            if nonlin && !p.nonlin.is_zero() {
+                return (2, p.nonlin.to_rational());
             }
-            if relu && p.relu != 0 {
-                return (1, big(p.relu));
+            if relu && !p.relu.is_zero() {
+                return (1, p.relu.to_rational());
             }
-            (0, big(p.one + if nonlin { 0 } else { p.nonlin }))
+            (0, (&p.one + &p.nonlin).to_rational()) // c_nonlin is 1 here, or does not occur
         };
         let ((da, a), (db, b)) = (leading(&self.above), leading(&self.below));
         match da.cmp(&db) {

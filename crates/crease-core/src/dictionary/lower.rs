@@ -206,6 +206,9 @@ impl Lowering<'_> {
     }
 
     fn sorted(&mut self, mut xs: Vec<Atom>) -> Result<Vec<Atom>, BuildError> {
+        // every exchange is a minimum and a maximum, at most three operations each
+        let exchanges = xs.len() as u128 * (xs.len() as u128).saturating_sub(1) / 2;
+        self.b.room_for(6 * exchanges)?;
         for round in 0..xs.len() {
             for i in (round % 2..xs.len().saturating_sub(1)).step_by(2) {
                 (xs[i], xs[i + 1]) = (self.min(xs[i], xs[i + 1])?, self.max(xs[i], xs[i + 1])?);

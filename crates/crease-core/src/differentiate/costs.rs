@@ -1,13 +1,40 @@
-//! What the calls and selections of a program cost with and without their derivatives: for Theorem 2.
+//! What derived programs cost, without emitting what is too large: as a whole, and the calls and selections of a program with and
+//! without their derivatives, for Theorem 2.
 
 use super::derive::Deriver;
 use super::prepare::prepare;
 use super::rules::Direction;
-use super::{DiffError, How, Mode, Technique};
-use crate::cost::{Known, Price, Prices};
+use super::{DiffError, How, Mode, Technique, scalar_output};
+use crate::cost::{Known, Price, Tally};
 use crate::op::Op;
 use crate::program::{Callee, Program};
 use std::sync::Arc;
+
+/// The tally of [`backprop`](super::backprop) or [`forprop`](super::forprop), counted without emitting the columns of forward mode,
+/// of which there is one for each scalar input.
+///
+/// ```
+/// use crease_core::{cost::tally, differentiate::{counted, forprop, How, Mode}, trace_shapes, Shape};
+/// let square = |n| trace_shapes(&[Shape::vector(n).unwrap()], |x| vec![(x[0] * x[0]).sum()]).unwrap();
+/// let (how, p) = (How::default(), square(10));
+/// assert_eq!(counted(&p, &how, Mode::Forward).unwrap(), tally(&forprop(&p, &how).unwrap()));
+/// // a million columns of a million numbers each would not fit
+/// let p = square(1_000_000);
+/// assert!(forprop(&p, &how).is_err());
+/// assert_eq!(counted(&p, &how, Mode::Forward).unwrap().total().to_string(), "4000000999999");
+/// ```
+pub fn counted(p: &Program, how: &How, mode: Mode) -> Result<Tally, DiffError> {
+    scalar_output(p)?;
+    let mut deriver = Deriver::to_count(p, how)?;
+    let derived = match mode {
+        Mode::Backward => Arc::new(deriver.backprop(p)?),
+        Mode::Forward => {
+            let (derived, columns) = deriver.forprop(p)?;
+            deriver.shared(derived, columns)
+        }
+    };
+    Ok(deriver.counter.count(&derived, vec![Known::Nothing; derived.inputs().len()]).0)
+}
 
 /// A program as the sweep sees it, with the costs of the calls that are differentiated on their own: for Theorem 2.
 pub(crate) struct Prepared<'h> {
@@ -17,8 +44,8 @@ pub(crate) struct Prepared<'h> {
 
 impl<'h> Prepared<'h> {
     pub fn new(p: &Program, how: &'h How) -> Result<Self, DiffError> {
-        let deriver = Deriver::new(p, how)?;
-        let program = prepare(p, |c| deriver.technique(c).is_some())?;
+        let deriver = Deriver::to_count(p, how)?;
+        let program = prepare(p, |c| deriver.technique(c).is_some(), how.max_equations)?;
         Ok(Prepared { deriver, program })
     }
 
@@ -58,17 +85,16 @@ impl<'h> Prepared<'h> {
             let g = cost(&mut self.deriver, q.clone());
             let gd = cost(&mut self.deriver, joint);
             // the dearest at unit prices, the first of equals: as tallies count it
-            let unit = Prices::unit();
-            if gd.at(&unit) > worst.1.at(&unit) {
+            if gd.unit() > worst.1.unit() {
                 worst.1 = gd;
             }
-            if g.at(&unit) > worst.0.at(&unit) {
+            if g.unit() > worst.0.unit() {
                 worst.0 = g;
             }
         }
         if !is_call && !scalar {
             // the values are computed by a selection of their own
-            worst.1 += worst.0;
+            worst.1 += &worst.0;
         }
         Ok(worst)
     }

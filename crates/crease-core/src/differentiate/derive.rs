@@ -2,19 +2,22 @@
 //!
 //! The entry points of the room end here; [`sweep`](super::sweep) does the work on one program.
 
+use super::columns::{self, Columns};
 use super::rules::Direction;
 use super::{DiffError, How, Technique, declare, scalar_output, unit_directions};
-use crate::builder::Builder;
+use crate::builder::{BuildError, Builder};
 use crate::cost::Counter;
 use crate::op::Op;
-use crate::program::{Callee, Program};
-use crate::shape::Shape;
+use crate::program::{Atom, Callee, Program};
+use crate::shape::{Layout, Shape};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Differentiates a program and, before it, whatever it needs differentiated of its callees.
 pub(super) struct Deriver<'h> {
     pub how: &'h How,
+    /// whether derived programs are only going to be counted: then one column of tangents stands for all of them
+    only_counted: bool,
     /// the gradients of called programs, by the technique inside
     joints: HashMap<(*const Program, Direction), Arc<Program>>,
     /// tangents and adjoints of the branches of selections with several outputs
@@ -27,10 +30,21 @@ pub(super) struct Deriver<'h> {
 }
 
 impl<'h> Deriver<'h> {
+    /// For programs that are to be emitted.
     pub fn new(p: &Program, how: &'h How) -> Result<Self, DiffError> {
+        Deriver::prepared(p, how, false)
+    }
+
+    /// For programs that are only going to be counted, by the deriver's counter.
+    pub fn to_count(p: &Program, how: &'h How) -> Result<Self, DiffError> {
+        Deriver::prepared(p, how, true)
+    }
+
+    fn prepared(p: &Program, how: &'h How, only_counted: bool) -> Result<Self, DiffError> {
         how.selection.validate()?;
         let mut d = Deriver {
             how,
+            only_counted,
             joints: HashMap::new(),
             branches: HashMap::new(),
             in_selection: HashSet::new(),
@@ -90,13 +104,30 @@ impl<'h> Deriver<'h> {
         if let Some(known) = self.joints.get(&key) {
             return Ok(known.clone());
         }
-        let joint = Arc::new(match direction {
-            Direction::Backward => self.backprop(p)?,
-            Direction::Forward => self.forprop(p)?,
-        });
+        let joint = match direction {
+            Direction::Backward => Arc::new(self.backprop(p)?),
+            Direction::Forward => {
+                let (joint, columns) = self.forprop(p)?;
+                self.shared(joint, columns)
+            }
+        };
         self.keep.push(p.clone());
         self.joints.insert(key, joint.clone());
         Ok(joint)
+    }
+
+    /// A derived program that others call, its columns known to the counter.
+    pub fn shared(&mut self, derived: Program, columns: Columns) -> Arc<Program> {
+        let derived = Arc::new(derived);
+        if self.only_counted {
+            self.counter.stands_for(&derived, columns);
+        }
+        derived
+    }
+
+    /// How many columns tangents really have, where `lead` are meant.
+    pub fn width(&self, lead: Option<usize>) -> Option<usize> {
+        if self.only_counted { lead.map(|_| 1) } else { lead }
     }
 
     pub fn branch(
@@ -128,11 +159,11 @@ impl<'h> Deriver<'h> {
     ) -> Result<Arc<Program>, DiffError> {
         let key = (Arc::as_ptr(p), direction, lead);
         let outputs = p.outputs().len();
-        let derived = match direction {
+        let (derived, columns) = match direction {
             Direction::Forward => self.jvp(p, lead)?,
-            Direction::Backward => self.vjp(p, lead)?,
+            Direction::Backward => (self.vjp(p, lead)?, Columns::default()),
         };
-        let derived = Arc::new(super::without_first(&derived, outputs)?);
+        let derived = self.shared(super::without_first(&derived, outputs)?, columns);
         self.keep.push(p.clone());
         self.branches.insert(key, derived.clone());
         Ok(derived)
@@ -163,36 +194,58 @@ impl<'h> Deriver<'h> {
         Ok(b.finish(&outputs)?)
     }
 
-    pub fn forprop(&mut self, p: &Program) -> Result<Program, DiffError> {
-        let mut b = Builder::new(format!("forprop_{}", p.name()));
-        let inputs = declare(&mut b, p, "", None)?;
-        let shapes: Vec<Shape> = p.inputs().iter().map(|i| i.shape.clone()).collect();
+    pub fn forprop(&mut self, p: &Program) -> Result<(Program, Columns), DiffError> {
         let total = p.dimension();
         if total == 0 {
-            return Ok(p.clone());
+            return Ok((p.clone(), Columns::default()));
         }
-        let seeds = unit_directions(&mut b, &shapes)?;
-        let (mut outputs, tangents) = self.forward(&mut b, p, &inputs, &seeds, Some(total))?;
+        let shapes: Vec<Shape> = p.inputs().iter().map(|i| i.shape.clone()).collect();
+        self.check_columns(p, Some(total))?;
+        let mut b = Builder::new(format!("forprop_{}", p.name()));
+        let inputs = declare(&mut b, p, "", None)?;
+        let seeds = match self.only_counted {
+            true => constant_column(&mut b, &shapes)?,
+            false => unit_directions(&mut b, &shapes)?,
+        };
+        let (mut outputs, tangents, columns) = self.forward(&mut b, p, &inputs, &seeds, Some(total))?;
         // the one tangent holds the derivative by every scalar input, one after the other
         let mut first = 0;
         for shape in shapes {
             let n = shape.len();
-            let part = crate::shape::Layout::strided(first, &[(n, 1)]);
+            let part = match self.only_counted {
+                true => Layout::strided(0, &[(n, 0)]),
+                false => Layout::strided(first, &[(n, 1)]),
+            };
             outputs.push(b.view(tangents[0], part, shape)?);
             first += n;
         }
-        Ok(b.finish(&outputs)?)
+        Ok((b.finish(&outputs)?, columns))
     }
 
-    pub fn jvp(&mut self, p: &Program, lead: Option<usize>) -> Result<Program, DiffError> {
+    pub fn jvp(&mut self, p: &Program, lead: Option<usize>) -> Result<(Program, Columns), DiffError> {
+        self.check_columns(p, lead)?;
         let mut b = Builder::new(format!("jvp_{}", p.name()));
         let inputs = declare(&mut b, p, "", None)?;
         let prefix = fresh(p, "d");
-        let tangents = declare(&mut b, p, &prefix, lead)?;
-        let (mut outputs, derivatives) = self.forward(&mut b, p, &inputs, &tangents, lead)?;
+        let tangents = declare(&mut b, p, &prefix, self.width(lead))?;
+        let (mut outputs, derivatives, columns) = self.forward(&mut b, p, &inputs, &tangents, lead)?;
         outputs.extend(derivatives);
-        Ok(b.finish(&outputs)?)
+        Ok((b.finish(&outputs)?, columns))
     }
+
+    /// Refuses to emit more columns than there is room for: those of the inputs. The sweep sees to the rest.
+    fn check_columns(&self, p: &Program, lead: Option<usize>) -> Result<(), DiffError> {
+        match self.width(lead) {
+            None => Ok(()),
+            Some(n) => columns::check(p, n, p.inputs().iter().map(|i| &i.shape)),
+        }
+    }
+}
+
+/// One column of seeds that are constants, but no numbers: what they are does not matter where operations are counted.
+fn constant_column(b: &mut Builder, shapes: &[Shape]) -> Result<Vec<Atom>, BuildError> {
+    let one = b.constant(1);
+    shapes.iter().map(|s| b.assemble(s.with_leading(1)?, vec![(one, Layout::identity(s.len()))])).collect()
 }
 
 /// A name that no input of the program begins with, so that prefixed or numbered names do not clash.

@@ -12,6 +12,7 @@
 //! Deliberately absent: any simplification beyond not multiplying by 1, not adding to nothing and not writing a sign down
 //! before it is needed. What more can be removed is the business of [`simplify`](crate::simplify).
 
+mod columns;
 mod costs;
 mod derive;
 mod linear;
@@ -23,10 +24,12 @@ mod sweep;
 pub use selection::{Selection, SelectionError};
 
 use crate::builder::{BuildError, Builder};
-use crate::inline::InlineError;
+use crate::inline::{InlineError, MAX_INLINED};
 use crate::program::{Atom, Program};
 use crate::shape::{Layout, Shape};
+pub(crate) use columns::Columns;
 pub(crate) use costs::Prepared;
+pub use costs::counted;
 use derive::Deriver;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -68,18 +71,37 @@ impl Technique {
 /// let how = How::default().select(Selection::torch()).technique(Technique::Through).callee("solve", Technique::Forward);
 /// assert_eq!(how.technique_of("solve"), Technique::Forward);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct How {
     /// What is picked at kinks.
     pub selection: Selection,
+    /// The most calls and equations to which the calls are expanded that are differentiated through.
+    pub max_equations: u64,
     technique: Technique,
     callees: HashMap<String, Technique>,
+}
+
+impl Default for How {
+    fn default() -> Self {
+        How {
+            selection: Selection::default(),
+            max_equations: MAX_INLINED,
+            technique: Technique::default(),
+            callees: HashMap::new(),
+        }
+    }
 }
 
 impl How {
     /// With another selection.
     pub fn select(mut self, selection: Selection) -> Self {
         self.selection = selection;
+        self
+    }
+
+    /// With another limit on the expansion of calls, which is [`MAX_INLINED`](crate::MAX_INLINED) by default.
+    pub fn max_equations(mut self, limit: u64) -> Self {
+        self.max_equations = limit;
         self
     }
 
@@ -131,6 +153,19 @@ pub enum DiffError {
         "program `{0}` has no joint program of its own; write one with `joint {0}(...)`, or choose another technique"
     )]
     NoJoint(String),
+    /// Forward mode would carry too much along.
+    #[error(
+        "forward mode of `{name}` carries {columns} columns along, one for each scalar input or direction: {what}, which is too much; \
+         go backward (backprop, vjp, --mode backward), or take fewer directions at a time (jvp)"
+    )]
+    Columns {
+        /// The program.
+        name: String,
+        /// How many columns.
+        columns: usize,
+        /// What they take.
+        what: String,
+    },
     /// The program is too large once its calls are expanded.
     #[error(transparent)]
     Inline(#[from] InlineError),
@@ -158,7 +193,7 @@ pub fn backprop(p: &Program, how: &How) -> Result<Program, DiffError> {
 /// carries all p partial derivatives along.
 pub fn forprop(p: &Program, how: &How) -> Result<Program, DiffError> {
     scalar_output(p)?;
-    Deriver::new(p, how)?.forprop(p)
+    Ok(Deriver::new(p, how)?.forprop(p)?.0)
 }
 
 /// Adjoint times Jacobian. The inputs are those of the program and one adjoint for each output; the outputs are those of the
@@ -178,12 +213,12 @@ pub fn vjp(p: &Program, how: &How) -> Result<Program, DiffError> {
 /// Jacobian times tangent. The inputs are those of the program and one tangent for each of them; the outputs are those of the
 /// program and one tangent for each of them. At kinks this is what the selection picks, not the directional derivative.
 pub fn jvp(p: &Program, how: &How) -> Result<Program, DiffError> {
-    Deriver::new(p, how)?.jvp(p, None)
+    Ok(Deriver::new(p, how)?.jvp(p, None)?.0)
 }
 
 /// Several tangents at once: as [`jvp`], each tangent with a leading axis of size `directions`.
 pub fn jvp_batch(p: &Program, how: &How, directions: usize) -> Result<Program, DiffError> {
-    Deriver::new(p, how)?.jvp(p, Some(directions))
+    Ok(Deriver::new(p, how)?.jvp(p, Some(directions))?.0)
 }
 
 /// The outputs of a program followed by its Jacobian: for each output and each input in turn, a tensor whose axes are those of
@@ -268,7 +303,7 @@ fn forward_jacobian(p: &Program, deriver: &mut Deriver<'_>) -> Result<Program, D
     if total == 0 {
         return Ok(p.clone());
     }
-    let tangents = deriver.jvp(p, Some(total))?;
+    let tangents = deriver.jvp(p, Some(total))?.0;
     let mut b = Builder::new(format!("jacobian_{}", p.name()));
     let mut args = declare(&mut b, p, "", None)?;
     let shapes: Vec<Shape> = p.inputs().iter().map(|i| i.shape.clone()).collect();

@@ -10,10 +10,10 @@ use crate::program::{Atom, Callee, Equation, Program};
 use crate::shape::{Layout, Shape};
 use crate::views::Views;
 
-/// Expands all calls that are not to be kept, and normalises lanes.
-pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool) -> Result<Program, DiffError> {
+/// Expands all calls that are not to be kept, within the limit, and normalises lanes.
+pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool, limit: u64) -> Result<Program, DiffError> {
     let calls = p.equations().any(|e| matches!(e.op, Op::Call(id) if !keep(p.callee(*id))));
-    let expanded = if calls { inline_where(p, |c| !keep(c))? } else { p.clone() };
+    let expanded = if calls { inline_where(p, |c| !keep(c), limit)? } else { p.clone() };
     let rewritten = |op: &Op| mixed(op) || matches!(op, Op::View { .. });
     if !expanded.equations().any(|e| rewritten(e.op)) {
         return Ok(expanded);

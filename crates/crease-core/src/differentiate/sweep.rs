@@ -1,5 +1,6 @@
 //! The sweep: equations in joint form, tangents forward with it, adjoints backward after it.
 
+use super::columns::{self, Columns};
 use super::derive::Deriver;
 use super::linear::{Calculus, Dual, Linear, Pending, Step, shape_after};
 use super::prepare::prepare;
@@ -80,6 +81,8 @@ impl Deriver<'_> {
         }
     }
 
+    /// Values and tangents, with which of the equations are those of tangents: where programs are only counted, one column stands
+    /// for all that `lead` says.
     pub fn forward(
         &mut self,
         b: &mut Builder,
@@ -87,10 +90,17 @@ impl Deriver<'_> {
         inputs: &[Atom],
         seeds: &[Atom],
         lead: Option<usize>,
-    ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
-        let p = &prepare(p, |c| self.technique(c).is_some())?;
+    ) -> Result<(Vec<Atom>, Vec<Atom>, Columns), DiffError> {
+        let p = &prepare(p, |c| self.technique(c).is_some(), self.how.max_equations)?;
         let active = active(p, &mut self.counter);
         let needed = needed(p, &active);
+        let width = self.width(lead);
+        if let Some(n) = width {
+            let tangents = p.equations().zip(&needed).filter(|(_, needed)| **needed).flat_map(|(e, _)| e.results());
+            columns::check(p, n, tangents.map(|v| p.shape(v)))?;
+            columns::check_tables(p, n, &needed)?;
+        }
+        let mut columns = Columns { number: lead.unwrap_or(1), ..Columns::default() };
         let mut values: Vec<Atom> = inputs.to_vec();
         let mut tangents: Vec<Option<Dual>> = seeds.iter().map(|&s| Some(Dual::positive(s))).collect();
         for (i, e) in p.equations().enumerate() {
@@ -105,9 +115,10 @@ impl Deriver<'_> {
             let incoming: Vec<Option<Dual>> =
                 e.args.iter().map(|a| a.value().and_then(|v| tangents[v.index()])).collect();
             let mut outgoing: Vec<Option<Dual>> = vec![None; e.results];
+            let from = b.so_far().len();
             match step.derivative {
                 Derivative::Pairs(maps) => {
-                    let mut c = Calculus { b, lead };
+                    let mut c = Calculus { b, lead: width };
                     let mut sums: Vec<Pending> = vec![Pending::default(); e.results];
                     for map in maps {
                         let Some(mut t) = incoming[map.arg] else { continue };
@@ -127,14 +138,17 @@ impl Deriver<'_> {
                     for ((slot, sum), v) in outgoing.iter_mut().zip(&mut sums).zip(e.results()) {
                         *slot = sum.take(&mut c, p.shape(v))?;
                     }
+                    columns.mark(from, b.so_far().len());
                 }
                 Derivative::Select { branches } => {
                     let conditions = branches.len() - 1;
                     let mut full = step.args.clone();
                     for (k, &a) in step.args[conditions..].iter().enumerate() {
                         let shape = b.shape(a);
-                        full.push(settled(b, lead, incoming[conditions + k], &shape)?);
+                        full.push(settled(b, width, incoming[conditions + k], &shape)?);
                     }
+                    // the selection itself is no such equation: the columns are inside its branches
+                    columns.mark(from, b.so_far().len());
                     let derived = self.select(b, &branches, Direction::Forward, lead, &full)?;
                     outgoing = derived.into_iter().map(|t| Some(Dual::positive(t))).collect();
                 }
@@ -143,14 +157,16 @@ impl Deriver<'_> {
             tangents.extend(outgoing);
         }
         b.set_place(None);
+        let from = b.so_far().len();
         let mut outputs = Vec::new();
         let mut derivatives = Vec::new();
         for &o in p.outputs() {
             outputs.push(b.translate(p, &values, o));
             let t = o.value().and_then(|v| tangents[v.index()]);
-            derivatives.push(settled(b, lead, t, &p.atom_shape(o))?);
+            derivatives.push(settled(b, width, t, &p.atom_shape(o))?);
         }
-        Ok((outputs, derivatives))
+        columns.mark(from, b.so_far().len());
+        Ok((outputs, derivatives, columns))
     }
 
     /// A selection among the derived branches.
@@ -179,7 +195,7 @@ impl Deriver<'_> {
         lead: Option<usize>,
         seeds: &[Atom],
     ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
-        let p = &prepare(p, |c| self.technique(c).is_some())?;
+        let p = &prepare(p, |c| self.technique(c).is_some(), self.how.max_equations)?;
         let active = active(p, &mut self.counter);
         let needed = needed(p, &active);
         let mut values: Vec<Atom> = inputs.to_vec();

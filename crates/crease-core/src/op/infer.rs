@@ -268,8 +268,9 @@ pub(crate) fn max_linear_size(rows: usize, lane: Lane, args: &[Option<&Shape>]) 
             _ => None,
         },
         Lane::Args => {
-            let columns = args.len() / (rows + 1);
-            (rows > 0 && columns > 0 && columns * (rows + 1) == args.len()).then_some((rows, columns))
+            let each = rows.checked_add(1)?;
+            let columns = args.len() / each;
+            (rows > 0 && columns > 0 && columns * each == args.len()).then_some((rows, columns))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which kinks a run meets: the ties at which a derivative had to be picked.
 
-use super::{Arg, Arithmetic, Observer, RunError, Site, run_with};
+use super::{Arg, Observer, RunError, RunOptions, Site, run_with};
 use crate::number::Number;
 use crate::op::{Kink, Lane, Op};
 use crate::program::{Atom, Program, Value};
@@ -30,8 +30,17 @@ pub struct KinkHit {
 /// assert!(kinks(&p, &[Tensor::scalar(0.5)]).unwrap().1.is_empty());
 /// ```
 pub fn kinks<N: Number>(p: &Program, inputs: &[Tensor<N>]) -> Result<(Vec<Tensor<N>>, Vec<KinkHit>), RunError> {
+    kinks_with(p, inputs, RunOptions::default())
+}
+
+/// Like [`kinks`], with a choice of arithmetic and limits.
+pub fn kinks_with<N: Number>(
+    p: &Program,
+    inputs: &[Tensor<N>],
+    options: impl Into<RunOptions>,
+) -> Result<(Vec<Tensor<N>>, Vec<KinkHit>), RunError> {
     let mut watch = Watch { hits: Vec::new() };
-    let outputs = run_with(p, inputs, Arithmetic::Checked, &mut watch)?;
+    let outputs = run_with(p, inputs, options, &mut watch)?;
     Ok((outputs, watch.hits))
 }
 

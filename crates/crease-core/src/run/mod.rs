@@ -6,19 +6,23 @@
 //!
 //! By default a run is *checked*: the first equation whose result is not a finite number stops it with a [`RunError`] that
 //! says where and why. [`Arithmetic::Ieee`] lets infinities and NaN through, as the hardware would.
-//! Calls run on an explicit stack of frames, so nesting is limited by memory only.
+//! Calls run on an explicit stack of frames, so nesting is limited by memory only. How much a run may compute and hold is limited by
+//! its [`Limits`].
 
 pub(crate) mod apply;
 mod kinks;
 mod lanes;
+mod limits;
 
-pub use kinks::{KinkHit, kinks};
+pub use kinks::{KinkHit, kinks, kinks_with};
+pub use limits::{Limits, least_steps};
 
 use crate::number::{Number, NumberError};
 use crate::op::Op;
 use crate::program::{Atom, Equation, Place, Program};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
+use limits::Meter;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -30,6 +34,32 @@ pub enum Arithmetic {
     Checked,
     /// Infinities and NaN travel on.
     Ieee,
+}
+
+/// How to run: the arithmetic, and how far to go.
+///
+/// ```
+/// use crease_core::{Arithmetic, Limits, RunOptions};
+/// assert_eq!(RunOptions::from(Arithmetic::Ieee).limits, Limits::default());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RunOptions {
+    /// What happens when a result is not a finite number.
+    pub arithmetic: Arithmetic,
+    /// How far the run may go.
+    pub limits: Limits,
+}
+
+impl From<Arithmetic> for RunOptions {
+    fn from(arithmetic: Arithmetic) -> Self {
+        RunOptions { arithmetic, limits: Limits::default() }
+    }
+}
+
+impl From<Limits> for RunOptions {
+    fn from(limits: Limits) -> Self {
+        RunOptions { arithmetic: Arithmetic::default(), limits }
+    }
 }
 
 /// What went wrong in a run, and where.
@@ -99,9 +129,30 @@ pub enum RunFault {
     /// A result that is no number.
     #[error("the result is not a number")]
     NotANumber,
+    /// More steps than the limit.
+    #[error("the run takes at least {} steps, more than the limit of {limit}; raise it with --max-steps, or `Limits::steps`", at_least(*steps))]
+    TooLong {
+        /// How many it takes at least.
+        steps: u128,
+        /// The limit.
+        limit: u64,
+    },
+    /// More numbers at once than the limit.
+    #[error("the run holds at least {} numbers at once, more than the limit of {limit}; raise it with --max-numbers, or `Limits::numbers`", at_least(*numbers))]
+    TooLarge {
+        /// How many it holds at least.
+        numbers: u128,
+        /// The limit.
+        limit: u64,
+    },
     /// A condition that is neither true nor false.
     #[error("a condition must be 1 or 0, true or false, but here it is {0}")]
     NotATruth(String),
+}
+
+/// A number that may have been too large to be counted on.
+fn at_least(n: u128) -> String {
+    if n == u128::MAX { "2^128".into() } else { n.to_string() }
 }
 
 impl fmt::Display for RunError {
@@ -169,14 +220,17 @@ pub fn run<N: Number>(p: &Program, inputs: &[Tensor<N>]) -> Result<Vec<Tensor<N>
     run_with(p, inputs, Arithmetic::Checked, &mut Unobserved)
 }
 
-/// Runs a program with a choice of arithmetic, observed.
+/// Runs a program with a choice of arithmetic and limits, observed.
 pub fn run_with<N: Number>(
     p: &Program,
     inputs: &[Tensor<N>],
-    arithmetic: Arithmetic,
+    options: impl Into<RunOptions>,
     observer: &mut impl Observer<N>,
 ) -> Result<Vec<Tensor<N>>, RunError> {
+    let RunOptions { arithmetic, limits } = options.into();
     check_inputs(p, inputs, arithmetic)?;
+    let mut meter = Meter::new(p, limits);
+    meter.enter(p, None)?;
     let first = inputs.iter().map(|t| Cell::from_vec(t.data().to_vec())).collect();
     let mut machine = Machine { arithmetic, constants: HashMap::new() };
     let mut frames = vec![machine.frame(p, first, 0)?];
@@ -206,6 +260,7 @@ pub fn run_with<N: Number>(
             Op::Call(id) => {
                 let args = e.args.iter().map(|&a| frame.cell(a)).collect();
                 let callee = &program.callee(*id).program;
+                meter.enter(callee, Some((program, i)))?;
                 let into = e.first.index();
                 frames.push(machine.frame(callee, args, into)?);
             }
@@ -215,6 +270,7 @@ pub fn run_with<N: Number>(
                 observer.chosen(program, i, depth);
                 let args = rest.iter().map(|&a| frame.cell(a)).collect();
                 let callee = &program.callee(ids[chosen]).program;
+                meter.enter(callee, Some((program, i)))?;
                 let into = e.first.index();
                 frames.push(machine.frame(callee, args, into)?);
             }

@@ -1,7 +1,7 @@
 //! What techniques cost: by Theorem 2, and counted.
 
 use crate::Error;
-use crease_core::cost::{Overhead, Price, Prices, Ratio, cost, overhead};
+use crease_core::cost::{Overhead, Price, Prices, cost, overhead};
 use crease_core::differentiate::{How, Mode, Technique, backprop, forprop};
 use crease_core::{Callee, Program, Rational};
 
@@ -35,8 +35,8 @@ pub struct InnerCosts {
 
 impl InnerCosts {
     /// The overhead ratio of something that costs so much; nothing if the part itself costs nothing.
-    pub fn ratio(&self, price: Price) -> Option<Rational> {
-        ratio(price, self.cost, &self.prices)
+    pub fn ratio(&self, price: &Price) -> Option<Rational> {
+        ratio(price, &self.cost, &self.prices)
     }
 
     /// What the paper prints for a part that is differentiated forward: 3p + 5. It holds as a bound; for programs of + and ×
@@ -65,13 +65,13 @@ pub struct OuterCosts {
 
 impl OuterCosts {
     /// The overhead ratio of something that costs so much; nothing if the program itself costs nothing.
-    pub fn ratio(&self, price: Price) -> Option<Rational> {
-        ratio(price, self.cost, &self.prices)
+    pub fn ratio(&self, price: &Price) -> Option<Rational> {
+        ratio(price, &self.cost, &self.prices)
     }
 }
 
-fn ratio(above: Price, below: Price, prices: &Prices) -> Option<Rational> {
-    Ratio { above, below }.at(prices)
+fn ratio(above: &Price, below: &Price, prices: &Prices) -> Option<Rational> {
+    above.at(prices).checked_div(&below.at(prices))
 }
 
 /// Costs a part: a program with one scalar output, and the joint program of its author if it has one.
@@ -82,7 +82,7 @@ fn ratio(above: Price, below: Price, prices: &Prices) -> Option<Rational> {
 /// let costs = inner_costs(&Callee { program, joint: None }, &How::default(), &Prices::unit())?;
 /// // every operation attains Theorem 2's constant for forward mode: 3p + 1 = 10
 /// assert_eq!(costs.forward.omega.clone().unwrap().to_string(), "10");
-/// assert_eq!(costs.ratio(costs.forward.model).unwrap().to_string(), "10");
+/// assert_eq!(costs.ratio(&costs.forward.model).unwrap().to_string(), "10");
 /// # Ok::<(), crease::Error>(())
 /// ```
 pub fn inner_costs(part: &Callee, how: &How, prices: &Prices) -> Result<InnerCosts, Error> {

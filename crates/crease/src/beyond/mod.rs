@@ -18,7 +18,7 @@
 //! let callee = linear_system(&size)?;
 //! let costs = inner_costs(&callee, &Default::default(), &Prices::unit())?;
 //! // by the theorem it costs one more elimination; through the elimination, more than that
-//! let (joint, through) = (costs.ratio(costs.joint.unwrap()), costs.ratio(costs.backward.counted));
+//! let (joint, through) = (costs.ratio(costs.joint.as_ref().unwrap()), costs.ratio(&costs.backward.counted));
 //! assert!(joint < through);
 //! # Ok::<(), crease::Error>(())
 //! ```

@@ -144,7 +144,7 @@ pub(super) fn lemma_node() -> Result<Erratum, Error> {
     let c = smallest()?;
     let count = |name: &str| {
         let tally = c.step(Stage::Fixed).map(|s| s.tally.by_name()).unwrap_or_default();
-        tally.get(name).copied().unwrap_or(0)
+        tally.get(name).cloned().unwrap_or_default()
     };
     Ok(Erratum {
         id: "lemma-node",

@@ -297,7 +297,7 @@ fn printed_linf(n: i128) -> Price {
 
 /// omega for a program of n inputs that costs so much, together with its derivative too.
 fn norm_omega(price: Price, n: i128) -> Ratio {
-    Ratio { above: price + Price::new(2 * n, 0, 0), below: price }
+    Ratio { above: price.clone() + Price::new(2 * n, 0, 0), below: price }
 }
 
 fn linf_cost() -> Result<Erratum, Error> {

@@ -71,8 +71,8 @@ fn the_factor_two_is_in_three_entries_only() {
     for (table, columns) in [(table2().unwrap(), 2), (table3(N).unwrap(), 1)] {
         for (i, c) in table.columns.iter().enumerate() {
             let cell = c.cells.iter().find(|cell| cell.row == Row::PerInput).unwrap();
-            let twice = Ratio { above: cell.computed.above * 2, ..cell.computed };
-            let crate::tables::Figure::Exactly(printed) = cell.figure else { panic!("{} is a bound", c.g) };
+            let twice = Ratio { above: cell.computed.above.clone() * 2, ..cell.computed.clone() };
+            let crate::tables::Figure::Exactly(printed) = &cell.figure else { panic!("{} is a bound", c.g) };
             let unit = Prices::unit();
             // at unit prices the printed cost of linf is the counted one, so only the factor is left
             let doubled = printed.at(&unit) == twice.at(&unit);

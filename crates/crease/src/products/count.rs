@@ -2,7 +2,7 @@
 
 use super::schemes::{Scheme, product};
 use crate::Error;
-use crease_core::cost::{ItemKind, tally};
+use crease_core::cost::{Count, ItemKind, tally};
 use crease_core::dictionary::{Dictionary, LowerError, lower};
 use crease_core::differentiate::{How, vjp};
 use crease_core::{Program, simplify};
@@ -50,7 +50,8 @@ impl Operations {
     }
 }
 
-/// Counts the operations of a program, calls and tensors expanded; nothing if it uses others than `+`, `-` and `x`.
+/// Counts the operations of a program, calls and tensors expanded; nothing if it uses others than `+`, `-` and `x`, or
+/// 2^126 times one of them.
 ///
 /// ```
 /// use crease::{products::operations, relu, trace};
@@ -61,12 +62,17 @@ impl Operations {
 /// ```
 pub fn operations(p: &Program) -> Option<Operations> {
     let mut out = Operations::default();
+    // two bits less than there are, so that all four of them can be added
+    let more = |sum: &mut u128, n: &Count| {
+        *sum = sum.checked_add(n.to_u128()?).filter(|sum| *sum < 1 << 126)?;
+        Some(())
+    };
     for (item, n) in tally(p).iter() {
         match (item.kind, item.values) {
-            (ItemKind::Mul, 2) => out.multiplications += n,
-            (ItemKind::Mul, _) => out.scalings += n,
-            (ItemKind::Add, _) => out.additions += n,
-            (ItemKind::Sub | ItemKind::Neg, _) => out.subtractions += n,
+            (ItemKind::Mul, 2) => more(&mut out.multiplications, n)?,
+            (ItemKind::Mul, _) => more(&mut out.scalings, n)?,
+            (ItemKind::Add, _) => more(&mut out.additions, n)?,
+            (ItemKind::Sub | ItemKind::Neg, _) => more(&mut out.subtractions, n)?,
             _ => return None,
         }
     }

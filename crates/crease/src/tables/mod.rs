@@ -10,7 +10,7 @@ mod printed;
 pub use printed::{cases, table1, table2, table3};
 
 use crate::Error;
-use crease_core::cost::{Price, Prices, Ratio, Worst, cost, tally};
+use crease_core::cost::{Count, Price, Prices, Ratio, Worst, cost, tally};
 use crease_core::differentiate::{How, backprop};
 use crease_core::{Program, Rational};
 use std::fmt;
@@ -129,7 +129,7 @@ impl Figure {
     /// ```
     /// use crease::{cost::Price, tables::Figure};
     /// let one = Price::new(1, 0, 0);
-    /// assert_eq!(Figure::exactly(one, one), Figure::exactly(one, one));
+    /// assert_eq!(Figure::exactly(one.clone(), one.clone()), Figure::exactly(one.clone(), one));
     /// ```
     pub fn exactly(above: Price, below: Price) -> Self {
         Figure::Exactly(Ratio { above, below })
@@ -198,7 +198,7 @@ impl Cell {
     /// # Ok::<(), crease::Error>(())
     /// ```
     pub fn bound(&self) -> Option<String> {
-        let Ratio { above, below } = self.computed;
+        let Ratio { above, below } = &self.computed;
         let varies = constant(&self.computed).is_none();
         if !varies || !matches!((self.row, &self.figure), (Row::Omega, _) | (_, Figure::AtMost(_))) {
             return None;
@@ -209,10 +209,10 @@ impl Cell {
             format!("{name} = {}", price.as_ref().map_or("infinity".into(), Rational::fraction))
         };
         let mut places = Vec::new();
-        if (above.nonlin, below.nonlin) != (0, 0) {
+        if !(above.nonlin.is_zero() && below.nonlin.is_zero()) {
             places.push(at("c_nonlin", &worst.nonlin));
         }
-        if (above.relu, below.relu) != (0, 0) {
+        if !(above.relu.is_zero() && below.relu.is_zero()) {
             places.push(at("c_relu", &worst.relu));
         }
         Some(format!("{value} at {}", places.join(", ")))
@@ -223,8 +223,8 @@ impl Cell {
 type Printed = (&'static str, Figure, &'static str);
 
 /// The operation that a program of one counted operation applies, as the three basic figures: cost(g), |pr|, cost(gd).
-fn figures(p: &Program) -> Result<(Price, i128, Price), Error> {
-    let predecessors = tally(p).iter().map(|(item, n)| i128::from(item.predecessors()) * n as i128).sum();
+fn figures(p: &Program) -> Result<(Price, Count, Price), Error> {
+    let predecessors = tally(p).iter().map(|(item, n)| n.clone() * item.predecessors()).sum();
     let joint = backprop(p, &How::default())?;
     Ok((cost(p), predecessors, cost(&joint)))
 }
@@ -234,17 +234,17 @@ const ONE: Price = Price::new(1, 0, 0);
 fn column(g: &'static str, programs: Vec<Program>, rows: Vec<(Row, Printed)>, unit: bool) -> Result<Column, Error> {
     let (mut g_cost, pr, mut gd_cost) = figures(&programs[0])?;
     if unit {
-        let flat = |p: Price| Price::new(p.one + p.nonlin + p.relu, 0, 0);
+        let flat = |p: Price| Price::ones(p.unit());
         (g_cost, gd_cost) = (flat(g_cost), flat(gd_cost));
     }
     let cells = rows.into_iter().map(|(row, (printed, figure, erratum))| {
         let (above, below) = match row {
-            Row::Cost => (g_cost, ONE),
-            Row::Predecessors => (ONE * pr, ONE),
-            Row::Joint => (gd_cost, ONE),
-            Row::Overhead => (gd_cost, g_cost),
-            Row::PerInput => (ONE * pr, g_cost),
-            Row::Omega => (gd_cost + ONE * (2 * pr), g_cost),
+            Row::Cost => (g_cost.clone(), ONE),
+            Row::Predecessors => (ONE * &pr, ONE),
+            Row::Joint => (gd_cost.clone(), ONE),
+            Row::Overhead => (gd_cost.clone(), g_cost.clone()),
+            Row::PerInput => (ONE * &pr, g_cost.clone()),
+            Row::Omega => (gd_cost.clone() + ONE * &pr * 2, g_cost.clone()),
         };
         let computed = Ratio { above, below };
         let verdict = judge(&computed, &figure, erratum);
@@ -267,17 +267,17 @@ fn judge(computed: &Ratio, figure: &Figure, erratum: &'static str) -> Verdict {
 
 /// Whether two quotients are one function: multiplied crosswise, they are one polynomial.
 fn same(a: &Ratio, b: &Ratio) -> bool {
-    let product = |x: Price, y: Price| {
+    let product = |x: &Price, y: &Price| {
         [
-            x.one * y.one,
-            x.nonlin * y.nonlin,
-            x.relu * y.relu,
-            x.one * y.nonlin + x.nonlin * y.one,
-            x.one * y.relu + x.relu * y.one,
-            x.nonlin * y.relu + x.relu * y.nonlin,
+            &x.one * &y.one,
+            &x.nonlin * &y.nonlin,
+            &x.relu * &y.relu,
+            &x.one * &y.nonlin + &x.nonlin * &y.one,
+            &x.one * &y.relu + &x.relu * &y.one,
+            &x.nonlin * &y.relu + &x.relu * &y.nonlin,
         ]
     };
-    product(a.above, b.below) == product(b.above, a.below)
+    product(&a.above, &b.below) == product(&b.above, &a.below)
 }
 
 /// The value of a quotient that does not depend on the prices.
@@ -296,11 +296,11 @@ fn show(r: &Ratio) -> String {
     if r.below == ONE {
         return r.above.to_string();
     }
-    let part = |p: Price| match [p.one, p.nonlin, p.relu].iter().filter(|n| **n != 0).count() {
+    let part = |p: &Price| match [&p.one, &p.nonlin, &p.relu].iter().filter(|n| !n.is_zero()).count() {
         2.. => format!("({p})"),
         _ => p.to_string(),
     };
-    format!("{} / {}", part(r.above), part(r.below))
+    format!("{} / {}", part(&r.above), part(&r.below))
 }
 
 impl fmt::Display for Table {

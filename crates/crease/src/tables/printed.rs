@@ -8,12 +8,12 @@ use crease_core::{Program, Rational, exp, inv, leaky_relu, log, relu, times_relu
 /// What is right has no erratum.
 const NONE: &str = "";
 
-fn is(text: &'static str, above: Price, below: Price) -> Printed {
-    (text, Figure::exactly(above, below), NONE)
+fn is(text: &'static str, above: &Price, below: &Price) -> Printed {
+    (text, Figure::exactly(above.clone(), below.clone()), NONE)
 }
 
 fn number(text: &'static str, n: i128) -> Printed {
-    is(text, ONE * n, ONE)
+    is(text, &(ONE * n), &ONE)
 }
 
 fn at_most(text: &'static str, n: i64, d: i64) -> Printed {
@@ -75,8 +75,8 @@ pub fn table2() -> Result<Table, Error> {
     let nonlin = Price::new(0, 1, 0);
     let sign = Price::new(1, 0, 1);
     let factor = |printed| erratum("table-2-factor", printed);
-    let c = || is("c_nonlin", nonlin, ONE);
-    let per_input = || is("1 / c_nonlin", ONE, nonlin);
+    let c = || is("c_nonlin", &nonlin, &ONE);
+    let per_input = || is("1 / c_nonlin", &ONE, &nonlin);
     let columns = vec![
         column(
             "+, *",
@@ -110,7 +110,7 @@ pub fn table2() -> Result<Table, Error> {
             six([
                 c(),
                 number("1", 1),
-                is("2 c_nonlin", nonlin * 2, ONE),
+                is("2 c_nonlin", &(nonlin.clone() * 2), &ONE),
                 number("2", 2),
                 per_input(),
                 at_most("<= 4", 4, 1),
@@ -129,8 +129,8 @@ pub fn table2() -> Result<Table, Error> {
             six([
                 c(),
                 number("1", 1),
-                is("c_nonlin + 2", Price::new(2, 1, 0), ONE),
-                is("(c_nonlin + 2) / c_nonlin", Price::new(2, 1, 0), nonlin),
+                is("c_nonlin + 2", &Price::new(2, 1, 0), &ONE),
+                is("(c_nonlin + 2) / c_nonlin", &Price::new(2, 1, 0), &nonlin),
                 per_input(),
                 at_most("<= 5", 5, 1),
             ]),
@@ -140,11 +140,11 @@ pub fn table2() -> Result<Table, Error> {
             "* relu",
             vec![trace(2, |x| times_relu(x[0], x[1]))?],
             six([
-                is("1 + c_relu", sign, ONE),
+                is("1 + c_relu", &sign, &ONE),
                 number("2", 2),
-                is("1 + c_relu", sign, ONE),
+                is("1 + c_relu", &sign, &ONE),
                 number("1", 1),
-                is("2 / (1 + c_relu)", ONE * 2, sign),
+                is("2 / (1 + c_relu)", &(ONE * 2), &sign),
                 at_most("<= 5", 5, 1),
             ]),
             false,
@@ -171,7 +171,7 @@ pub fn table3(n: usize) -> Result<Table, Error> {
     let l1 = Price::new(2 * size - 1, 0, size);
     // any image does; this one has no ties
     let image: [f64; 25] = std::array::from_fn(|i| (i * i) as f64);
-    let norm = |id, text, price| erratum(id, is(text, price, ONE));
+    let norm = |id, text| erratum(id, is(text, &linf, &ONE));
     let columns = vec![
         column(
             "+, *",
@@ -190,11 +190,11 @@ pub fn table3(n: usize) -> Result<Table, Error> {
             "abs",
             vec![paper::abs_value()?],
             six([
-                is("1 + c_R", sign, ONE),
+                is("1 + c_R", &sign, &ONE),
                 number("1", 1),
-                is("1 + c_R", sign, ONE),
+                is("1 + c_R", &sign, &ONE),
                 number("1", 1),
-                is("1 / (1 + c_R)", ONE, sign),
+                is("1 / (1 + c_R)", &ONE, &sign),
                 at_most("<= 3", 3, 1),
             ]),
             false,
@@ -203,11 +203,11 @@ pub fn table3(n: usize) -> Result<Table, Error> {
             "ELU",
             vec![paper::elu(1.0)?],
             six([
-                is("2 + c_R + c_nl", elu, ONE),
+                is("2 + c_R + c_nl", &elu, &ONE),
                 number("1", 1),
-                is("2 + c_R + c_nl", elu, ONE),
+                is("2 + c_R + c_nl", &elu, &ONE),
                 number("1", 1),
-                is("1 / (2 + c_R + c_nl)", ONE, elu),
+                is("1 / (2 + c_R + c_nl)", &ONE, &elu),
                 at_most("<= 2", 2, 1),
             ]),
             false,
@@ -216,11 +216,11 @@ pub fn table3(n: usize) -> Result<Table, Error> {
             "3x3 max-pool",
             vec![paper::max_pool(&image)?],
             six([
-                is("153 + 8 c_R", pool, ONE),
+                is("153 + 8 c_R", &pool, &ONE),
                 number("9", 9),
-                is("153 + 8 c_R", pool, ONE),
+                is("153 + 8 c_R", &pool, &ONE),
                 number("1", 1),
-                is("9 / (153 + 8 c_R)", ONE * 9, pool),
+                is("9 / (153 + 8 c_R)", &(ONE * 9), &pool),
                 at_most("<= 1.12", 112, 100),
             ]),
             false,
@@ -229,11 +229,11 @@ pub fn table3(n: usize) -> Result<Table, Error> {
             "linf",
             vec![paper::linf(n)?],
             six([
-                norm("linf-cost", "n + 2n c_R - 1", linf),
+                norm("linf-cost", "n + 2n c_R - 1"),
                 number("n", size),
-                norm("linf-cost", "n + 2n c_R - 1", linf),
+                norm("linf-cost", "n + 2n c_R - 1"),
                 number("1", 1),
-                erratum("linf-cost", is("n / (n + 2n c_R - 1)", ONE * size, linf)),
+                erratum("linf-cost", is("n / (n + 2n c_R - 1)", &(ONE * size), &linf)),
                 erratum("linf-bound", at_most("<= 3", 3, 1)),
             ]),
             false,
@@ -242,11 +242,11 @@ pub fn table3(n: usize) -> Result<Table, Error> {
             "l1",
             vec![paper::l1(n)?],
             six([
-                is("n (2 + c_R) - 1", l1, ONE),
+                is("n (2 + c_R) - 1", &l1, &ONE),
                 number("n", size),
-                is("n (2 + c_R) - 1", l1, ONE),
+                is("n (2 + c_R) - 1", &l1, &ONE),
                 number("1", 1),
-                is("n / (n (2 + c_R) - 1)", ONE * size, l1),
+                is("n / (n (2 + c_R) - 1)", &(ONE * size), &l1),
                 erratum("l1-bound", at_most("<= 2", 2, 1)),
             ]),
             false,
@@ -284,8 +284,8 @@ pub fn cases(n: usize) -> Result<Table, Error> {
             "leaky ReLU",
             vec![trace(1, |x| leaky_relu(x[0], 0.25))?],
             vec![
-                (Row::Cost, is("1 + c_R", sign, ONE)),
-                (Row::Joint, is("1 + c_R", sign, ONE)),
+                (Row::Cost, is("1 + c_R", &sign, &ONE)),
+                (Row::Joint, is("1 + c_R", &sign, &ONE)),
                 (Row::Overhead, number("1", 1)),
                 (Row::Omega, at_most("<= 3", 3, 1)),
             ],
@@ -295,9 +295,9 @@ pub fn cases(n: usize) -> Result<Table, Error> {
             "max-4-linear",
             vec![paper::max_m_linear(LINEAR, &x)?],
             vec![
-                (Row::Cost, is("m (2n - 1) + (m - 1) c_R", linear, ONE)),
+                (Row::Cost, is("m (2n - 1) + (m - 1) c_R", &linear, &ONE)),
                 (Row::Predecessors, number("m n", m * size)),
-                (Row::Joint, erratum("max-linear-joint", is("m 2n - 1 + (m - 1) c_R", unbracketed, ONE))),
+                (Row::Joint, erratum("max-linear-joint", is("m 2n - 1 + (m - 1) c_R", &unbracketed, &ONE))),
                 (Row::Overhead, number("1", 1)),
             ],
             false,

@@ -25,7 +25,7 @@ fn the_joint_program_costs_what_the_price_list_says() {
         assert_eq!(item.price(), g);
         assert_eq!(item.joint_price(Mode::Backward, &Selection::paper()), gd, "{p}");
         let model = overhead(p, &How::default(), Mode::Backward, &Prices::unit()).unwrap().model;
-        assert_eq!(model, gd + ONE * (2 * pr), "{p}");
+        assert_eq!(model, gd + ONE * pr * 2, "{p}");
     }
 }
 

@@ -327,7 +327,7 @@ pub fn prove(p: usize, derivatives: &Program, seed: u64) -> Result<Chain, ProofE
 
     let count = |i: usize, joint: bool| {
         let relus = steps[i].tally.iter().filter(|(x, _)| x.kind == ItemKind::Relu && x.joint.is_some() == joint);
-        relus.map(|(_, n)| n as usize).sum()
+        relus.map(|(_, n)| n.to_u128().unwrap_or(u128::MAX) as usize).sum()
     };
     let (relu_derivatives, relus) = (count(0, true), count(2, false));
     let (n, function_cost) = (p as u128, unit(&function(p)?));
@@ -335,10 +335,9 @@ pub fn prove(p: usize, derivatives: &Program, seed: u64) -> Result<Chain, ProofE
     Ok(Chain { order: p, function_cost, relu_derivatives, relus, on_kinks, bound, naive, steps })
 }
 
-/// The cost at unit prices.
+/// The cost at unit prices. The programs of the proof are flat and scalar, so that they have fewer operations than 2^32.
 pub(super) fn unit(p: &Program) -> u128 {
-    let price = cost(p);
-    (price.one + price.nonlin + price.relu).max(0) as u128
+    cost(p).unit().to_u128().unwrap_or(u128::MAX)
 }
 
 /// Adds a step to the chain if it costs no more than allowed.

@@ -1,0 +1,138 @@
+//! Every command ends: what it may take is limited, and what ended it is said, with the flag that goes further.
+
+mod tool;
+
+use tool::{fault, file, json, ok};
+
+/// f_0(x) = relu(x) + 1 and n levels above it.
+fn levels(name: &str, n: usize, next: impl Fn(&str) -> String) -> String {
+    let text = (1..=n).fold("program f0(x) = relu(x) + 1\n".to_string(), |text, i| {
+        format!("{text}program f{i}(x) = {}\n", next(&format!("f{}", i - 1)))
+    });
+    file("limits", &format!("{name}{n}.crease"), text)
+}
+
+/// f_i(x) = f_(i-1)(x) + f_(i-1)(x).
+fn doubled(n: usize) -> String {
+    levels("doubled", n, |f| format!("{f}(x) + {f}(x)"))
+}
+
+/// f_i(x) = f_(i-1)(f_(i-1)(x)).
+fn composed(n: usize) -> String {
+    levels("composed", n, |f| format!("{f}({f}(x))"))
+}
+
+/// 2^n, in decimal.
+fn power_of_two(n: usize) -> String {
+    let mut digits = vec![1u8];
+    for _ in 0..n {
+        let mut carry = 0;
+        for d in &mut digits {
+            let twice = 2 * *d + carry;
+            (*d, carry) = (twice % 10, twice / 10);
+        }
+        digits.extend((carry > 0).then_some(carry));
+    }
+    digits.iter().rev().map(|d| char::from(b'0' + d)).collect()
+}
+
+#[test]
+fn costs_are_exact_at_every_level() {
+    for n in [126, 127, 128, 700] {
+        let path = composed(n);
+        let report = json(&["cost", &path, "--technique", "backward", "--json"]);
+        let (single, double) = (power_of_two(n), power_of_two(n + 1));
+        assert_eq!(report["cost"], double.as_str());
+        assert_eq!(report["tally"]["relu"], single.as_str());
+        assert_eq!(report["prices"]["cost"], format!("{single} + {single} c_relu"));
+        let counted = report["backprop"]["counted"].as_str().unwrap();
+        assert!(counted.len() >= single.len() && !counted.starts_with('-'), "{counted}");
+        let text = ok(&["cost", &path, "--technique", "backward"]);
+        assert!(text.contains(&format!("{single} + {single} c_relu")), "{text}");
+    }
+    // where they fit, they are numbers as ever
+    let report = json(&["cost", &composed(20), "--technique", "backward", "--json"]);
+    assert_eq!(report["cost"], 1u64 << 21);
+}
+
+#[test]
+fn runs_that_take_too_long_do_not_begin() {
+    for path in [doubled(40), composed(200)] {
+        let message = fault(&["eval", &path, "--at", "x=1"]);
+        assert!(message.contains("the run takes at least") && message.contains("--max-steps"), "{message}");
+        for flag in ["--float", "--exact"] {
+            assert!(fault(&["eval", &path, "--at", "x=1", flag]).contains("--max-steps"));
+        }
+        let message = fault(&["grad", &path, "--at", "x=1", "--technique", "backward"]);
+        assert!(message.contains("--max-steps"), "{message}");
+        let message = fault(&["grad", &path, "--at", "x=1"]);
+        assert!(message.contains("--max-equations") && message.contains("--technique backward"), "{message}");
+    }
+}
+
+#[test]
+fn the_limit_is_a_flag() {
+    let path = doubled(10);
+    assert_eq!(ok(&["eval", &path, "--at", "x=1"]), "2048\n");
+    let message = fault(&["eval", &path, "--at", "x=1", "--max-steps", "1000"]);
+    assert!(message.contains("more than the limit of 1000"), "{message}");
+    assert_eq!(ok(&["eval", &path, "--at", "x=1", "--max-steps", "100000"]), "2048\n");
+    let message = fault(&["eval", "-e", "sum(v)", "--at", "v=[1,2,3]", "--max-numbers", "3"]);
+    assert!(message.contains("holds at least 4 numbers") && message.contains("--max-numbers"), "{message}");
+    let message = fault(&["show", &path, "--inline", "--max-equations", "100"]);
+    assert!(message.contains("more than the limit of 100"), "{message}");
+    assert!(ok(&["show", &path, "--inline"]).lines().count() > 3000);
+}
+
+/// What can be said is said although the calls cannot be expanded, and what cannot be said is not made up.
+#[test]
+fn a_program_whose_calls_cannot_be_expanded_has_a_cost_all_the_same() {
+    let path = doubled(40);
+    let text = ok(&["cost", &path]);
+    assert!(text.contains("3,298,534,883,327 = 2199023255551 + 1099511627776 c_relu"), "{text}");
+    assert!(text.contains("backprop  not counted: expanding all calls of `f40`"), "{text}");
+    let report = json(&["cost", &path, "--json"]);
+    assert_eq!(report["cost"], 3_298_534_883_327u64);
+    assert!(report["backprop"]["error"].as_str().unwrap().contains("--max-equations"));
+    assert!(report["backprop"]["counted"].is_null() && report["prices"]["backprop"].is_null());
+    let known = json(&["cost", &path, "--technique", "backward", "--json"]);
+    assert!(known["backprop"]["counted"].is_u64() && known["backprop"]["error"].is_null());
+    assert!(fault(&["show", &path, "--inline"]).contains("--max-equations"));
+    // what expands nothing is not concerned, and says what it left out
+    assert!(ok(&["simplify", &path]).contains("only folded and shared"));
+    assert!(ok(&["show", &path]).contains("program f40(x)"));
+}
+
+const NETWORK: &str = "program loss(x[784], W1[256, 784], b1[256], W2[256, 256], b2[256], W3[10, 256], b3[10]) {
+  let h1 = relu(W1 @ x + b1)
+  let h2 = relu(W2 @ h1 + b2)
+  let s = W3 @ h2 + b3
+  return logsumexp(s) - s[0]
+}
+";
+
+#[test]
+fn a_network_of_ordinary_size_is_costed_in_both_modes() {
+    let path = file("limits", "network.crease", NETWORK);
+    let report = json(&["cost", &path, "--json"]);
+    assert_eq!(report["cost"], 538_153);
+    for mode in ["backprop", "forprop"] {
+        let (counted, model) = (report[mode]["counted"].as_u64().unwrap(), report[mode]["model"].as_u64().unwrap());
+        let omega = report[mode]["omega"].as_f64().unwrap();
+        assert!(counted <= model && model as f64 <= omega * 538_153.0, "{report}");
+    }
+    assert_eq!(report["forprop"]["counted"], 290_562_205_755u64);
+    for derived in [&["forprop"][..], &["jacobian", "--mode", "forward"], &["hessian"]] {
+        let message = fault(&[&["show", &path, "--derive"][..], derived].concat());
+        assert!(message.contains("carries 270106 columns") && message.contains("backprop"), "{message}");
+    }
+}
+
+#[test]
+fn tables_and_simplify_have_limits_of_their_own() {
+    assert!(tool::usage(&["table", "3", "--n", "10001"]).contains("10000"));
+    let text = ok(&["simplify", "-e", "(x + y) * (x - y) * (x + 2) * (y + 3)", "--nodes", "50"]);
+    assert!(text.contains("50 terms (--nodes)"), "{text}");
+    let text = ok(&["simplify", "-e", "(x + y) * (x - y) * (x + 2) * (y + 3)", "--seconds", "0"]);
+    assert!(text.contains("time is up (--seconds)"), "{text}");
+}
