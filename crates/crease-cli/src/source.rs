@@ -2,10 +2,12 @@
 
 use crate::fault;
 use crate::vectors::Vectors;
+use crate::writer;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use crease_core::{Program, Rational, Shape, Tensor};
 use crease_formats::{Module, Point, PointError, parse, parse_expression, parse_point};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::rc::Rc;
@@ -202,20 +204,35 @@ pub fn read_input(path: &str) -> Result<Vec<u8>> {
         return read_bytes(path);
     }
     let mut bytes = Vec::new();
+    writer::note_read(Path::new("/dev/stdin"));
     std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
     Ok(bytes)
 }
 
 /// The bytes of a file.
 pub fn read_bytes(path: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
+    Ok(bytes)
+}
+
+/// A file to be read; it will not be overwritten.
+pub fn open(path: &str) -> Result<File> {
     if Path::new(path).is_dir() {
         bail!("{path} is a directory, not a file");
     }
-    std::fs::read(path).map_err(|e| match e.kind() {
+    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
+    writer::note_read(Path::new(path));
+    Ok(file)
+}
+
+/// Why a file cannot be read.
+pub fn unreadable(path: &str, e: &std::io::Error) -> anyhow::Error {
+    match e.kind() {
         std::io::ErrorKind::NotFound => anyhow!("there is no file {path}"),
         std::io::ErrorKind::PermissionDenied => anyhow!("{path} cannot be read: permission denied"),
         _ => anyhow!("{path} cannot be read: {e}"),
-    })
+    }
 }
 
 fn utf8(bytes: Vec<u8>, file: &str) -> Result<String> {
