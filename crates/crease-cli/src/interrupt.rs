@@ -36,6 +36,14 @@ impl Interrupt {
     pub fn is_set(self) -> bool {
         ASKED.load(Ordering::Relaxed) || (LEFT.load(Ordering::Relaxed) && !writer::files_are_due())
     }
+
+    /// Why what was printed is not all, of work that got this far.
+    pub fn told(self, far: &str) -> anyhow::Error {
+        match ASKED.load(Ordering::Relaxed) {
+            true => Stopped(far.into()).into(),
+            false => writer::Closed.into(),
+        }
+    }
 }
 
 /// Waits for the reader of standard output to leave.
@@ -61,7 +69,7 @@ fn watch_reader() {
 
 /// What was printed so far is not all, because of Ctrl-C.
 #[derive(Debug)]
-pub struct Stopped(pub String);
+pub struct Stopped(String);
 
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

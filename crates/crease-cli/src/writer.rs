@@ -43,7 +43,10 @@ enum Place {
     /// Written to where it is.
     There(PathBuf),
     /// Replaced when it is whole.
-    File { target: PathBuf, temporary: PathBuf },
+    File {
+        target: PathBuf,
+        temporary: PathBuf,
+    },
 }
 
 impl Writer {
