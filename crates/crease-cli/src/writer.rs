@@ -198,10 +198,15 @@ fn place(path: &Path) -> Result<Place> {
         if existing(&here)?.is_some_and(|m| !m.is_file() && !m.is_dir()) {
             return Ok(Place::There(here));
         }
-        let temporary = folder.join(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
-        return Ok(Place::File { target: here, temporary });
+        return Ok(Place::File { temporary: free_name(&folder)?, target: here });
     }
     bail!("more than {LINKS} symbolic links lead to it")
+}
+
+/// A name beside a file that no other file has; it is short, whatever that of the file is.
+fn free_name(folder: &Path) -> Result<PathBuf> {
+    let mut names = (0..1000).map(|n| folder.join(format!(".crease-{}-{n}.part", std::process::id())));
+    names.find(|n| n.symlink_metadata().is_err()).context("too many unfinished files lie beside it")
 }
 
 /// The standard output or the standard error, if that is what a name stands for: to open it anew would be to begin it anew.
