@@ -49,6 +49,10 @@ fn what_is_no_list_is_told_by_its_line() {
         ("[[1,\n\n(2]]", 3, "expected value"),
         ("[[1}]", 1, "expected `,` or `]`"),
         ("[\n01]", 2, "invalid number"),
+        // a form feed is no blank of JSON
+        ("[]\n\x0c", 2, "something follows"),
+        ("[1\x0c]", 1, "trailing characters"),
+        ("\x0c[1]", 1, "expected `[`"),
     ] {
         assert!(serde_json::from_str::<Vec<&RawValue>>(text).is_err(), "{text}");
         match listed(text) {

@@ -84,7 +84,7 @@ impl<R: BufRead> List<R> {
     /// The next byte that is no blank.
     fn visible(&mut self) -> std::io::Result<Option<u8>> {
         while let Some(byte) = self.peek()? {
-            if !byte.is_ascii_whitespace() {
+            if !is_blank(byte) {
                 return Ok(Some(byte));
             }
             self.pass(byte);
@@ -135,7 +135,7 @@ impl<R: BufRead> List<R> {
             bytes.push(byte);
             self.pass(byte);
         };
-        bytes.truncate(bytes.trim_ascii_end().len());
+        bytes.truncate(bytes.iter().rposition(|b| !is_blank(*b)).map_or(0, |last| last + 1));
         let syntax = |line, why| ListError::Syntax { line, why };
         let text = String::from_utf8(bytes).map_err(|_| syntax(line, "it is not UTF-8 text".into()))?;
         if let Err(e) = serde_json::from_str::<&RawValue>(&text) {
@@ -161,6 +161,11 @@ impl<R: BufRead> List<R> {
             None => Ok(None),
         }
     }
+}
+
+/// A blank of JSON; others, such as a form feed, are none there.
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 impl<R: BufRead> Iterator for List<R> {
