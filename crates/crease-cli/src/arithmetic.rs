@@ -11,16 +11,21 @@ use crate::fault;
 use crate::output::count;
 use crate::source::Source;
 use crate::ties::{self, Met};
-use anyhow::{Result, anyhow};
+use anyhow::{Error, Result};
 use clap::Args;
 use crease_core::cost::tally;
 use crease_core::number::Interval;
 use crease_core::run::{Unobserved, least_steps};
 use crease_core::{Limits, Number, NumberError, Program, Rational, RunError, RunFault, Tensor, run_with};
+use crease_engine::Compiled;
+use std::cell::OnceCell;
 use std::fmt;
 
 /// Programs with more operations than this are not run exactly unless asked to.
 const EXACT_OPERATIONS: u128 = 200_000;
+
+/// More points than this are not kept in memory to be computed exactly.
+const EXACT_POINTS: usize = 1 << 14;
 
 /// Programs with more operations than this are not run in intervals.
 const INTERVAL_OPERATIONS: u128 = 5_000_000;
@@ -102,6 +107,8 @@ pub enum FloatBecause {
     TooLong,
     /// There are so many operations.
     Many(u128),
+    /// There are so many points.
+    Points,
 }
 
 impl fmt::Display for FloatBecause {
@@ -111,6 +118,7 @@ impl fmt::Display for FloatBecause {
             FloatBecause::NotExact(operation) => write!(f, "{operation} has no exact value here"),
             FloatBecause::TooLong => f.write_str("exact numbers grew too long"),
             FloatBecause::Many(n) => write!(f, "{} operations are many for exact numbers", count(n)),
+            FloatBecause::Points => f.write_str("the points are many for exact numbers"),
         }
     }
 }
@@ -128,6 +136,12 @@ pub struct Task<'p> {
     pub watched: Option<&'p Program>,
 }
 
+/// What went wrong at one of several points.
+pub struct AtPoint {
+    pub point: usize,
+    pub error: Error,
+}
+
 /// Where a run failed: at which point, in the program itself or in its derivative only.
 struct Failed {
     error: RunError,
@@ -138,52 +152,20 @@ struct Failed {
 impl Task<'_> {
     /// Runs at a point in the numbers that the flags ask for.
     pub fn compute(&self, inputs: &[Tensor<Rational>], flags: &NumberArgs, source: &Source) -> Result<Computed> {
-        let mut all = self.compute_all(&[inputs], flags, source)?;
+        let mut all = Portions::new(self, flags, 1, false).compute(&[inputs], source).map_err(|f| f.error)?;
         // one result for each point
         Ok(all.remove(0))
     }
 
-    /// Runs at all of the points, in one kind of numbers for all of them.
-    pub fn compute_all<P: AsRef<[Tensor<Rational>]>>(
-        &self,
-        points: &[P],
-        flags: &NumberArgs,
-        source: &Source,
-    ) -> Result<Vec<Computed>> {
-        let told = |f: Failed, float: Option<&FloatBecause>| {
-            let e = fault::run(&f.error, f.of_derivative, float, source);
-            if points.len() == 1 { e } else { anyhow!("at point {}: {e}", f.point + 1) }
-        };
-        let limits = flags.limits();
-        // compiled runs keep to the limit too
-        check_steps(self.program, limits)
-            .map_err(|error| told(Failed { error, of_derivative: false, point: 0 }, None))?;
-        let each = tally(self.watched.unwrap_or(self.program)).total();
-        let operations = (each * points.len()).to_u128().unwrap_or(u128::MAX);
-        let because = if flags.float {
-            FloatBecause::Asked
-        } else if !flags.exact && operations > EXACT_OPERATIONS {
-            FloatBecause::Many(operations)
-        } else {
-            if flags.exact {
-                Budget::LONG.set()
-            } else {
-                Budget::SHORT.set()
-            }
-            match points.iter().enumerate().map(|(k, x)| self.exact(k, x.as_ref(), limits)).collect() {
-                Ok(done) => return Ok(done),
-                Err(mut f) => match reason(&f.error) {
-                    Some(because) if !flags.exact => because,
-                    Some(FloatBecause::TooLong) => {
-                        f.error.fault = RunFault::Number(NumberError::TooLarge);
-                        return Err(told(f, None));
-                    }
-                    _ => return Err(told(f, None)),
-                },
-            }
-        };
-        let done = self.float(points, operations, limits).map_err(|f| told(f, Some(&because)))?;
-        Ok(done.into_iter().map(|done| Computed { float_because: Some(because), ..done }).collect())
+    /// The operations of a run.
+    fn operations(&self) -> u128 {
+        tally(self.watched.unwrap_or(self.program)).total().to_u128().unwrap_or(u128::MAX)
+    }
+
+    /// The most points that are few enough for exact numbers; reading a number counts as an operation.
+    pub fn exact_points(&self) -> usize {
+        let each = self.operations().max(self.program.dimension() as u128).max(1);
+        usize::try_from(EXACT_OPERATIONS / each).map_or(EXACT_POINTS, |n| n.clamp(1, EXACT_POINTS))
     }
 
     /// The ties at point number `point`.
@@ -214,9 +196,11 @@ impl Task<'_> {
         points: &[P],
         operations: u128,
         limits: Limits,
+        code: Option<&Compiled<f64>>,
     ) -> Result<Vec<Computed>, Failed> {
         let near: Vec<Vec<Tensor<f64>>> = points.iter().map(|x| nearest(x.as_ref())).collect();
-        let mut compiled = engine::run(self.program, &near).map(Vec::into_iter);
+        let compiled = code.and_then(|code| engine::run_compiled(self.program, code, &near));
+        let mut compiled = compiled.map(Vec::into_iter);
         let at = |(k, near): (usize, &Vec<Tensor<f64>>)| {
             let met = self.watch(k, near, limits)?;
             let outputs = match compiled.as_mut().and_then(Iterator::next) {
@@ -240,6 +224,77 @@ fn check_steps(p: &Program, limits: Limits) -> Result<(), RunError> {
     match steps > u128::from(limits.steps) {
         true => Err(RunError { fault: RunFault::TooLong { steps, limit: limits.steps }, site: None }),
         false => Ok(()),
+    }
+}
+
+/// Runs at many points, a portion at a time, in one kind of numbers within a portion.
+pub struct Portions<'t> {
+    task: &'t Task<'t>,
+    flags: &'t NumberArgs,
+    /// The operations of a run.
+    each: u128,
+    /// How many points there are, at least.
+    points: usize,
+    several: bool,
+    /// What the points are computed with in floats: looked for once.
+    code: OnceCell<Option<Compiled<f64>>>,
+}
+
+impl<'t> Portions<'t> {
+    /// For at least so many points, in several portions or in one. Where there are several, all are computed in floats unless the
+    /// flags insist on exact numbers.
+    pub fn new(task: &'t Task<'t>, flags: &'t NumberArgs, points: usize, several: bool) -> Self {
+        Portions { task, flags, each: task.operations(), points, several, code: OnceCell::new() }
+    }
+
+    /// Whether points come in several portions.
+    pub fn are_several(&self) -> bool {
+        self.several
+    }
+
+    /// Runs at the points of a portion.
+    pub fn compute<P: AsRef<[Tensor<Rational>]>>(
+        &mut self,
+        points: &[P],
+        source: &Source,
+    ) -> Result<Vec<Computed>, AtPoint> {
+        let Portions { task, flags, .. } = *self;
+        let told = |f: Failed, float: Option<&FloatBecause>| AtPoint {
+            point: f.point,
+            error: fault::run(&f.error, f.of_derivative, float, source),
+        };
+        let limits = flags.limits();
+        // compiled runs keep to the limit too
+        check_steps(task.program, limits)
+            .map_err(|error| told(Failed { error, of_derivative: false, point: 0 }, None))?;
+        let operations = self.each.saturating_mul(points.len() as u128);
+        let because = if flags.float {
+            FloatBecause::Asked
+        } else if self.several && !flags.exact {
+            FloatBecause::Points
+        } else if !flags.exact && operations > EXACT_OPERATIONS {
+            FloatBecause::Many(operations)
+        } else {
+            if flags.exact {
+                Budget::LONG.set()
+            } else {
+                Budget::SHORT.set()
+            }
+            match points.iter().enumerate().map(|(k, x)| task.exact(k, x.as_ref(), limits)).collect() {
+                Ok(done) => return Ok(done),
+                Err(mut f) => match reason(&f.error) {
+                    Some(because) if !flags.exact => because,
+                    Some(FloatBecause::TooLong) => {
+                        f.error.fault = RunFault::Number(NumberError::TooLarge);
+                        return Err(told(f, None));
+                    }
+                    _ => return Err(told(f, None)),
+                },
+            }
+        };
+        let code = self.code.get_or_init(|| engine::compiled(task.program, self.points));
+        let done = task.float(points, operations, limits, code.as_ref()).map_err(|f| told(f, Some(&because)))?;
+        Ok(done.into_iter().map(|done| Computed { float_because: Some(because), ..done }).collect())
     }
 }
 

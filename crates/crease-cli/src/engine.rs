@@ -11,15 +11,25 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The outputs of a program at each of the points.
-pub fn run(p: &Program, points: &[Vec<Tensor<f64>>]) -> Option<Vec<Vec<Tensor<f64>>>> {
-    let form = worthwhile(p, points.len())?;
+#[cfg(test)]
+fn run(p: &Program, points: &[Vec<Tensor<f64>>]) -> Option<Vec<Vec<Tensor<f64>>>> {
+    run_compiled(p, &compiled(p, points.len())?, points)
+}
+
+/// A program compiled for so many points, if that pays.
+pub fn compiled(p: &Program, points: usize) -> Option<Compiled<f64>> {
+    let form = worthwhile(p, points)?;
     if !every_fault_shows(p) {
         return None;
     }
-    let code = compile::<f64>(p, &bits().form(form)).ok()?;
+    compile::<f64>(p, &bits().form(form)).ok()
+}
+
+/// The outputs of a compiled program at each of the points.
+pub fn run_compiled(p: &Program, code: &Compiled<f64>, points: &[Vec<Tensor<f64>>]) -> Option<Vec<Vec<Tensor<f64>>>> {
     let inputs: Vec<Vec<f64>> =
         (0..p.inputs().len()).map(|i| points.iter().flat_map(|x| x[i].data()).copied().collect()).collect();
-    let outputs = run_batch(&code, points.len(), &inputs)?;
+    let outputs = run_batch(code, points.len(), &inputs)?;
     let at = |k: usize| {
         let part = |(o, s): (&Vec<f64>, &Shape)| Tensor::new(s.clone(), o[k * s.len()..][..s.len()].to_vec());
         outputs.iter().zip(code.outputs()).map(part).collect()

@@ -1,8 +1,17 @@
-//! Ctrl-C: long searches stop at the first and print what they have; the second ends the process.
+//! What ends long searches early: Ctrl-C, at which they print what they have, and a reader of standard output that leaves.
+//!
+//! The second Ctrl-C ends the process. A reader that has left ends only work that nobody else waits for: where a file is going to be
+//! written, it goes on.
 
+use crate::writer;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// What a shell reports of a process that Ctrl-C ended.
+pub const INTERRUPTED: i32 = 130;
+
 static ASKED: AtomicBool = AtomicBool::new(false);
+static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// A flag that the first Ctrl-C sets.
 #[derive(Clone, Copy)]
@@ -12,17 +21,60 @@ impl Interrupt {
     /// Begins to listen. Where that is not possible, Ctrl-C ends the process as it always does.
     pub fn listen() -> Self {
         // an error means that somebody listens already, or that there are no signals here
-        let _ = ctrlc::set_handler(|| {
+        let first = ctrlc::set_handler(|| {
             if ASKED.swap(true, Ordering::SeqCst) {
-                // what a shell reports of a process that Ctrl-C ended
-                std::process::exit(130);
+                std::process::exit(INTERRUPTED);
             }
         });
+        if first.is_ok() {
+            std::thread::spawn(watch_reader);
+        }
         Interrupt(())
     }
 
-    /// Whether Ctrl-C was pressed.
+    /// Whether Ctrl-C was pressed, or nobody waits for what is being computed.
     pub fn is_set(self) -> bool {
-        ASKED.load(Ordering::Relaxed)
+        ASKED.load(Ordering::Relaxed) || (LEFT.load(Ordering::Relaxed) && !writer::files_are_due())
+    }
+
+    /// Why what was printed is not all, of work that got this far.
+    pub fn told(self, far: &str) -> anyhow::Error {
+        match ASKED.load(Ordering::Relaxed) {
+            true => Stopped(far.into()).into(),
+            false => writer::Closed.into(),
+        }
     }
 }
+
+/// Waits for the reader of standard output to leave.
+#[cfg(unix)]
+fn watch_reader() {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::os::fd::AsFd;
+    let out = std::io::stdout();
+    // asked about nothing, it still reports that the other end is closed; files and terminals never do
+    let mut ends = [PollFd::new(out.as_fd(), PollFlags::empty())];
+    while let Err(nix::errno::Errno::EINTR) = poll(&mut ends, PollTimeout::NONE) {}
+    let closed = PollFlags::POLLERR | PollFlags::POLLHUP;
+    if ends[0].revents().is_some_and(|r| r.intersects(closed)) {
+        LEFT.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(not(unix))]
+fn watch_reader() {
+    // there the first piece that cannot be written ends the work
+    let _ = &LEFT;
+}
+
+/// What was printed so far is not all, because of Ctrl-C.
+#[derive(Debug)]
+pub struct Stopped(String);
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stopped by Ctrl-C {}", self.0)
+    }
+}
+
+impl std::error::Error for Stopped {}

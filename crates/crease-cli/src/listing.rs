@@ -2,13 +2,14 @@
 
 use crate::along;
 use crate::budget;
-use crate::commands::differentiable::Certificate;
+use crate::commands::differentiable::write_certificate;
 use crate::contains::{Contains, combination, json_weights};
 use crate::interrupt::Interrupt;
 use crate::local::Local;
 use crate::output;
 use crate::progress::Progress;
 use crate::rows::Rows;
+use crate::writer::Writer;
 use anyhow::Result;
 use clap::Args;
 use crease_core::Rational;
@@ -66,14 +67,15 @@ impl Listing {
         if let Some(text) = &self.contains {
             along::vector("--contains", text, &at.source)?;
         }
-        let certificate = Certificate::prepare(self.certificate.as_deref())?;
+        let certificate = Writer::optional(self.certificate.as_deref())?;
         let interrupt = Interrupt::listen();
         let mut progress = Progress::new();
+        let (mut out, mut shown) = (Writer::standard(), Ok(()));
         let found = neighbouring_gradients_with(&at.model, element, limits, |event| {
             match event {
-                // a reader that has seen enough ends it
                 EnumerateEvent::Gradient(n) if self.stream => {
-                    if crate::print(&output::json(&line(at, n))).is_err() {
+                    shown = progress.aside(|| out.put(&output::json(&line(at, n))));
+                    if shown.is_err() {
                         return ControlFlow::Break(());
                     }
                 }
@@ -89,6 +91,7 @@ impl Listing {
             }
             if interrupt.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
+        shown?;
         let mut looked = 0u64;
         let vertices = found.vertices(|| {
             looked += 1;
@@ -103,11 +106,12 @@ impl Listing {
             }
             None => None,
         };
-        let mut written = false;
-        if let (Some(certificate), Some(c)) = (certificate, &contains) {
-            let text = membership_certificate(&at.model, element, &c.vector, &c.found, &found.gradients)?;
-            written = certificate.write(text)?;
-        }
+        let written = match &contains {
+            Some(c) => write_certificate(certificate, || {
+                Ok(membership_certificate(&at.model, element, &c.vector, &c.found, &found.gradients)?)
+            })?,
+            None => false,
+        };
         let stationary = self.stationary.then(|| found.stationarity());
         drop(progress);
         let report = Report { at, k, found: &found, vertices: &vertices, contains, stationary, written };

@@ -13,6 +13,7 @@
 //! errata      slips of the paper, as text and as JSON
 //! places      bytes of a text as lines, columns and pieces of text
 //! fault       messages with their place in the text
+//! writer      standard output and files: whole or as they were
 //! output      numbers, tensors and columns as text; JSON
 //! rows        lines of a label and what it is about
 //! local       the local model of a program at a point, its kinks, and how exact it is
@@ -22,15 +23,17 @@
 //! listing     all neighbouring gradients, their hull, and the flags of clarke --all
 //! contains    where a vector lies that --contains gives
 //! budget      --seconds and --conflicts of a search for a verdict
-//! interrupt   Ctrl-C, which long searches notice
+//! interrupt   Ctrl-C, and readers that leave, which long searches notice
 //! progress    how far a long search is
 //! timing      times of several tasks that take turns
 //! meaning     what the oracles say of a point, beside what differentiation returned there
 //! ```
 //!
-//! A command computes everything first and returns what is to be printed, so a fault leaves standard output empty.
+//! A command computes everything first and returns what is to be printed, so a fault leaves standard output empty. Three print as
+//! they go: `paper`, `clarke --all --stream`, and `--points` where there are many.
 //! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage. `sat` ends like a SAT solver: 10, 20, or 0;
-//! `paper` with 1 if the paper and crease differ without an erratum.
+//! `paper` with 1 if the paper and crease differ without an erratum; `--points` with 130 if Ctrl-C ended it. Who stops reading
+//! ends the work, quietly.
 
 mod along;
 mod arithmetic;
@@ -56,10 +59,12 @@ mod ties;
 mod timing;
 mod transform;
 mod vectors;
+mod writer;
 
-use anyhow::Context;
 use clap::{Parser, Subcommand};
+use interrupt::{INTERRUPTED, Stopped};
 use std::io::Write;
+use writer::{Closed, Writer};
 
 /// Differentiate nonsmooth programs, say what the answer is, and count what it cost.
 #[derive(Parser)]
@@ -133,27 +138,21 @@ fn main() {
 
 /// Prints what a command returned, and ends with its exit code, or with 1 after a fault.
 fn exit(result: anyhow::Result<(String, i32)>) {
-    let printed = |(text, code): (String, i32)| {
-        print(&text).context("standard output cannot be written")?;
-        Ok(code)
-    };
-    let code = match result.and_then(printed) {
+    let printed = result.and_then(|(text, code)| match Writer::standard().all(&text) {
+        // a reader that has seen enough, such as `head`, is no fault
+        Err(e) if !e.is::<Closed>() => Err(e),
+        _ => Ok(code),
+    });
+    let code = match printed {
         Ok(code) => code,
+        Err(e) if e.is::<Closed>() => 0,
         Err(e) => {
+            let (label, code) = if e.is::<Stopped>() { ("", INTERRUPTED) } else { ("error: ", 1) };
             // a message that nobody can read is no reason for another one
-            let _ = writeln!(std::io::stderr(), "error: {e:#}");
-            1
+            let _ = writeln!(std::io::stderr(), "{label}{e:#}");
+            code
         }
     };
     // leaving like this spares taking large programs apart
     std::process::exit(code)
-}
-
-/// Prints to standard output. A reader that has seen enough, such as `head`, is no fault.
-fn print(text: &str) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
-    }
 }

@@ -1,15 +1,19 @@
 //! The same program at many points: `--points` of `eval` and `grad`, one line for each point.
 //!
-//! What an answer is, is told from the kinks that were met there and no more; the oracles are asked at one point at a time.
+//! What an answer is, is told from the kinks that were met there and no more; the oracles are asked at one point at a time. Points are
+//! read, computed and printed in portions, so that what is kept does not grow with their number; only the one object of `--json` is held
+//! back, as text, until it is whole.
 
-use crate::arithmetic::{Answer, Computed};
+use crate::arithmetic::{Answer, Computed, NumberArgs, Portions, Task};
+use crate::interrupt::Interrupt;
 use crate::output;
-use crate::vectors::Vectors;
-use anyhow::Result;
+use crate::source::Source;
+use crate::vectors::{Listed, Vectors};
+use crate::writer::Writer;
+use anyhow::{Result, anyhow};
 use clap::Args;
 use crease_core::Program;
 use serde_json::Value;
-use std::rc::Rc;
 
 /// The flag that names a file of points.
 #[derive(Args)]
@@ -20,79 +24,205 @@ pub struct PointsArgs {
 }
 
 impl PointsArgs {
-    /// Reads the file, if there is one.
-    pub fn read(&self) -> Result<Option<Rc<Vectors>>> {
-        self.points.as_deref().map(|path| Vectors::read_points(path).map(Rc::new)).transpose()
+    /// Opens the file, if there is one.
+    pub fn read(&self) -> Result<Option<Vectors>> {
+        self.points.as_deref().map(Vectors::read_points).transpose()
     }
 }
 
-/// The outputs, one line for each point.
-pub fn values(all: &[Computed]) -> String {
-    let line =
-        |done: &Computed| done.outputs.iter().map(|a| output::answer(a, true)).collect::<Vec<_>>().join("  ") + "\n";
-    all.iter().map(line).collect()
-}
+/// The most points that are computed together, and the most numbers that they have.
+const PORTION: (usize, usize) = (4096, 1 << 18);
 
-/// The outputs as JSON, each a list with one member for each point.
-pub fn values_json(all: &[Computed]) -> Value {
-    let outputs = all.first().map_or(0, |done| done.outputs.len());
-    let shown = |show: &dyn Fn(&Answer) -> Option<Value>| {
-        let lists = (0..outputs).map(|k| column(all, k, show)).collect::<Option<Vec<_>>>();
-        lists.map(output::one_or_list)
+/// Runs a task at all points, and prints what comes out: the outputs, or with `gradient_of` the value of this program and its gradient.
+pub fn run(
+    task: &Task<'_>,
+    gradient_of: Option<&Program>,
+    mut points: Vectors,
+    flags: &NumberArgs,
+    source: &Source,
+    json: bool,
+) -> Result<String> {
+    let mut report = Report { gradient_of, json, ..Report::default() };
+    let interrupt = Interrupt::listen();
+    let mut take = |most: usize, some: &mut Vec<Listed>| -> Result<()> {
+        while some.len() < most
+            && let Some(point) = points.next_point(source)?
+        {
+            some.push(point);
+        }
+        Ok(())
     };
-    let mut members = vec![("points", all.len().into())];
-    members.extend(shown(&|a| Some(output::near(a))).map(|value| ("value", value)));
-    members.push(("arithmetic", arithmetic(all).into()));
-    members.extend(shown(&output::fractions).map(|value| ("exact", output::object([("value", value)]))));
-    output::object(members)
+    // few points are one portion, in one kind of numbers; so many points that they are not are computed in floats throughout
+    let few = task.exact_points();
+    let mut some = Vec::new();
+    take(few + 1, &mut some)?;
+    let mut portions = Portions::new(task, flags, some.len(), some.len() > few);
+    let size = match portions.are_several() {
+        true => (PORTION.1 / source.program.dimension().max(1)).clamp(1, PORTION.0),
+        false => few,
+    };
+    while !some.is_empty() {
+        if interrupt.is_set() {
+            report.finish(true)?;
+            return Err(interrupt.told(&format!("after {} points", output::count(report.points))));
+        }
+        let rest = some.split_off(size.min(some.len()));
+        let done = portions.compute(&some, source).map_err(|f| {
+            let Listed { number, place, .. } = &some[f.point];
+            match place {
+                Some(place) => anyhow!("at point {number}: {place}: {}", f.error),
+                None => anyhow!("at point {number}: {}", f.error),
+            }
+        })?;
+        report.add(&done)?;
+        some = rest;
+        take(size, &mut some)?;
+    }
+    report.finish(false)?;
+    Ok(String::new())
 }
 
-/// Value, derivatives and what they are, one line for each point.
-pub fn gradients(p: &Program, all: &[Computed]) -> String {
-    let names = p.inputs().iter().map(|i| i.name.to_string());
-    let head = ["value".to_string()].into_iter().chain(names).chain(["".into()]).collect();
-    let line = |done: &Computed| {
-        let numbers = done.outputs.iter().map(|a| output::answer(a, false));
-        let what = match (kinks(done), done.certain) {
-            (0, true) => "the gradient".into(),
-            (0, false) => "no kink was met, in f64".into(),
-            (1, _) => "1 kink".into(),
-            (n, _) => format!("{} kinks", output::count(n)),
+/// What was computed so far, printed line by line, or kept as the columns of a JSON object.
+#[derive(Default)]
+struct Report<'p> {
+    gradient_of: Option<&'p Program>,
+    json: bool,
+    points: usize,
+    arithmetic: &'static str,
+    widths: Vec<usize>,
+    /// The outputs, nearest floats and exact numbers.
+    outputs: Vec<[Column; 2]>,
+    kind: Column,
+    kinks: Column,
+    certain: Column,
+}
+
+impl Report<'_> {
+    fn add(&mut self, all: &[Computed]) -> Result<()> {
+        let first = self.points == 0;
+        self.points += all.len();
+        if !self.json {
+            let text = match self.gradient_of {
+                Some(p) => self.gradients(p, all, first),
+                None => values(all),
+            };
+            return Writer::standard().all(&text);
+        }
+        for done in all {
+            self.arithmetic = done.arithmetic();
+            self.outputs.resize_with(done.outputs.len(), Default::default);
+            for (columns, a) in self.outputs.iter_mut().zip(&done.outputs) {
+                columns[0].push(Some(output::near(a)));
+                columns[1].push(output::fractions(a));
+            }
+            if self.gradient_of.is_some() {
+                let smooth = done.met.is_empty() && done.certain;
+                self.kind.push(Some(if smooth { "gradient" } else { "conservative" }.into()));
+                self.kinks.push(Some(kinks(done).into()));
+                self.certain.push(Some(done.certain.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the JSON object, if one was asked for; `stopped` says that there were more points.
+    fn finish(&mut self, stopped: bool) -> Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        let [mut near, mut exact] = [Some(Vec::new()), Some(Vec::new())];
+        for [n, e] in std::mem::take(&mut self.outputs) {
+            for (all, column) in [(&mut near, n), (&mut exact, e)] {
+                match (all.as_mut(), column.text()) {
+                    (Some(all), Some(text)) => all.push(text),
+                    _ => *all = None,
+                }
+            }
+        }
+        let mut members = vec![("points", self.points.to_string())];
+        members.extend(near.into_iter().flat_map(|columns| self.answers(columns)));
+        if self.gradient_of.is_some() {
+            let columns = [("kind", &mut self.kind), ("kinks", &mut self.kinks), ("certain", &mut self.certain)];
+            members.extend(columns.into_iter().filter_map(|(name, c)| Some((name, std::mem::take(c).text()?))));
+        }
+        members.push(("arithmetic", Value::from(self.arithmetic).to_string()));
+        members.extend(exact.map(|columns| ("exact", object(self.answers(columns)))));
+        if stopped {
+            members.push(("stopped", true.to_string()));
+        }
+        Writer::standard().all(&(object(members) + "\n"))
+    }
+
+    /// The members that hold the answers, from the columns of all outputs.
+    fn answers(&self, mut columns: Vec<String>) -> Vec<(&'static str, String)> {
+        let Some(p) = self.gradient_of else {
+            let one = columns.len() == 1;
+            return vec![("value", if one { columns.remove(0) } else { format!("[{}]", columns.join(",")) })];
         };
-        numbers.chain([what]).collect()
-    };
-    let rows: Vec<Vec<String>> = [head].into_iter().chain(all.iter().map(line)).collect();
-    output::columns(&rows, &[])
+        let mut columns = columns.into_iter();
+        let value = columns.next().unwrap_or_default();
+        vec![("value", value), ("gradient", object(p.inputs().iter().map(|i| &*i.name).zip(columns)))]
+    }
+
+    /// Value, derivatives and what they are, one line for each point; above the first the names.
+    fn gradients(&mut self, p: &Program, all: &[Computed], first: bool) -> String {
+        let names = p.inputs().iter().map(|i| i.name.to_string());
+        let head = first.then(|| ["value".to_string()].into_iter().chain(names).chain(["".into()]).collect());
+        let line = |done: &Computed| {
+            let numbers = done.outputs.iter().map(|a| output::answer(a, false));
+            let what = match (kinks(done), done.certain) {
+                (0, true) => "the gradient".into(),
+                (0, false) => "no kink was met, in f64".into(),
+                (1, _) => "1 kink".into(),
+                (n, _) => format!("{} kinks", output::count(n)),
+            };
+            numbers.chain([what]).collect()
+        };
+        let rows: Vec<Vec<String>> = head.into_iter().chain(all.iter().map(line)).collect();
+        output::columns_from(&mut self.widths, &rows, &[])
+    }
 }
 
-/// The same as JSON: lists with one member for each point.
-pub fn gradients_json(p: &Program, all: &[Computed]) -> Value {
-    let shown = |show: &dyn Fn(&Answer) -> Option<Value>| {
-        let value = column(all, 0, show)?;
-        let parts: Option<Vec<Value>> = (0..p.inputs().len()).map(|i| column(all, i + 1, show)).collect();
-        Some([("value", value), ("gradient", output::object(p.inputs().iter().map(|i| &*i.name).zip(parts?)))])
-    };
-    let kind = |done: &Computed| if done.met.is_empty() && done.certain { "gradient" } else { "conservative" };
-    let mut members = vec![("points", all.len().into())];
-    members.extend(shown(&|a| Some(output::near(a))).into_iter().flatten());
-    members.push(("kind", all.iter().map(kind).collect()));
-    members.push(("kinks", all.iter().map(kinks).collect()));
-    members.push(("certain", all.iter().map(|done| done.certain).collect()));
-    members.push(("arithmetic", arithmetic(all).into()));
-    members.extend(shown(&output::fractions).map(|exact| ("exact", output::object(exact))));
-    output::object(members)
+/// A list of JSON values as text, as long as there is a value for each point.
+#[derive(Default)]
+struct Column {
+    text: String,
+    broken: bool,
 }
 
-/// Output number `k` at all points.
-fn column(all: &[Computed], k: usize, show: &dyn Fn(&Answer) -> Option<Value>) -> Option<Value> {
-    all.iter().map(|done| show(&done.outputs[k])).collect()
+impl Column {
+    fn push(&mut self, value: Option<Value>) {
+        match value {
+            Some(value) if !self.broken => {
+                self.text.push(if self.text.is_empty() { '[' } else { ',' });
+                self.text.push_str(&value.to_string());
+            }
+            _ => (self.text, self.broken) = (String::new(), true),
+        }
+    }
+
+    fn text(mut self) -> Option<String> {
+        self.text.push_str(if self.text.is_empty() { "[]" } else { "]" });
+        (!self.broken).then_some(self.text)
+    }
+}
+
+/// A JSON object of members that are JSON.
+fn object<'n>(members: impl IntoIterator<Item = (&'n str, String)>) -> String {
+    let mut out = String::from("{");
+    for (name, value) in members {
+        out.push_str(if out.len() == 1 { "" } else { "," });
+        out.extend([&*Value::from(name).to_string(), ":", &value]);
+    }
+    out + "}"
+}
+
+/// The outputs, one line for each point.
+fn values(all: &[Computed]) -> String {
+    let shown = |a: &Answer| output::answer(a, true);
+    all.iter().map(|done| done.outputs.iter().map(shown).collect::<Vec<_>>().join("  ") + "\n").collect()
 }
 
 fn kinks(done: &Computed) -> usize {
     done.met.iter().map(|m| m.elements).sum()
-}
-
-/// All points are computed in one kind of numbers.
-fn arithmetic(all: &[Computed]) -> &'static str {
-    all.first().map_or("exact", Computed::arithmetic)
 }

@@ -162,13 +162,22 @@ pub fn ratio(x: &Rational) -> String {
 /// Rows with their columns aligned, two blanks apart; those in `right` at their right ends. Nothing is left hanging at the
 /// ends of lines.
 pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
+    columns_from(&mut Vec::new(), rows, right)
+}
+
+/// The same for rows that come in portions: columns are as wide as before, or wider.
+pub fn columns_from(widths: &mut Vec<usize>, rows: &[Vec<String>], right: &[usize]) -> String {
     let wide = |s: &str| s.chars().count();
-    let width = |j: usize| rows.iter().filter_map(|r| r.get(j)).map(|s| wide(s)).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows.iter().map(Vec::len).max().unwrap_or(0)).map(width).collect();
+    widths.resize(rows.iter().map(Vec::len).max().unwrap_or(0).max(widths.len()), 0);
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(wide(cell));
+        }
+    }
     let mut out = String::new();
     for row in rows {
         let mut line = String::new();
-        for (j, (cell, width)) in row.iter().zip(&widths).enumerate() {
+        for (j, (cell, width)) in row.iter().zip(&*widths).enumerate() {
             let blanks = " ".repeat(width - wide(cell));
             let (before, after) = if right.contains(&j) { (&*blanks, "") } else { ("", &*blanks) };
             // a column that is empty throughout takes no room

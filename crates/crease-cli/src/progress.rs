@@ -42,6 +42,14 @@ impl Progress {
             bar.tick();
         }
     }
+
+    /// Does something that prints, with the line out of its way.
+    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
 }
 
 impl Drop for Progress {

@@ -1,14 +1,15 @@
 //! Where programs and points come from: FILE, `-`, `-e`, `--program` and `--at` become a program, its text and a point.
 
 use crate::fault;
-use crate::vectors::Vectors;
+use crate::vectors::{Shapes, Vectors};
+use crate::writer;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use crease_core::{Program, Rational, Shape, Tensor};
 use crease_formats::{Module, Point, PointError, parse, parse_expression, parse_point};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// The flags that name a program and a point.
@@ -49,7 +50,7 @@ enum Given {
     /// An array without a name, for a program with one input.
     Array(Vec<u8>),
     /// Nothing, but a file lists many points.
-    Many(Rc<Vectors>),
+    Many(Shapes),
 }
 
 impl SourceArgs {
@@ -59,8 +60,8 @@ impl SourceArgs {
     }
 
     /// Reads what the flags name, for points that a file lists; with -e they tell shapes.
-    pub fn load_for(&self, points: &Rc<Vectors>) -> Result<Source> {
-        self.load_given(Given::Many(points.clone()))
+    pub fn load_for(&self, points: &mut Vectors) -> Result<Source> {
+        self.load_given(Given::Many(points.shapes()))
     }
 
     fn load_given(&self, given: Given) -> Result<Source> {
@@ -114,17 +115,14 @@ fn expression(text: &str, given: &Given) -> Result<Program, crease_formats::Text
         Given::Array(bytes) => Point::from_npy(bytes, "x").ok().and_then(|p| p.shape_of("x").cloned()),
         _ => None,
     };
-    if let Given::Many(vectors) = given
-        && vectors.nameless()
-    {
-        // a vector without names is the only input, or one scalar input after the other
-        let whole = parse_expression(text, &|name| vectors.shape_of(name));
+    if let Given::Many(shapes @ Shapes::Nameless(_)) = given {
+        let whole = parse_expression(text, &|name| shapes.of(name));
         return whole.ok().filter(|p| p.inputs().len() == 1).map_or_else(|| parse_expression(text, &|_| None), Ok);
     }
     parse_expression(text, &|name| -> Option<Shape> {
         match given {
             Given::Nothing => None,
-            Given::Many(vectors) => vectors.shape_of(name),
+            Given::Many(shapes) => shapes.of(name),
             Given::Point(point) => point.shape_of(name).cloned(),
             Given::Array(_) => array.clone(),
         }
@@ -156,11 +154,6 @@ pub fn named_point(flag: &str, text: &str, source: &Source) -> Result<Point> {
             ),
         },
     }
-}
-
-/// Reads a file of text.
-pub fn read_text(path: &str) -> Result<String> {
-    utf8(read_bytes(path)?, path)
 }
 
 fn read_point(text: &str) -> Result<Given> {
@@ -202,20 +195,35 @@ pub fn read_input(path: &str) -> Result<Vec<u8>> {
         return read_bytes(path);
     }
     let mut bytes = Vec::new();
+    writer::note_read(Path::new("/dev/stdin"));
     std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
     Ok(bytes)
 }
 
 /// The bytes of a file.
-pub fn read_bytes(path: &str) -> Result<Vec<u8>> {
+fn read_bytes(path: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
+    Ok(bytes)
+}
+
+/// A file to be read; it will not be overwritten.
+pub fn open(path: &str) -> Result<File> {
     if Path::new(path).is_dir() {
         bail!("{path} is a directory, not a file");
     }
-    std::fs::read(path).map_err(|e| match e.kind() {
+    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
+    writer::note_read(Path::new(path));
+    Ok(file)
+}
+
+/// Why a file cannot be read.
+fn unreadable(path: &str, e: &std::io::Error) -> anyhow::Error {
+    match e.kind() {
         std::io::ErrorKind::NotFound => anyhow!("there is no file {path}"),
         std::io::ErrorKind::PermissionDenied => anyhow!("{path} cannot be read: permission denied"),
         _ => anyhow!("{path} cannot be read: {e}"),
-    })
+    }
 }
 
 fn utf8(bytes: Vec<u8>, file: &str) -> Result<String> {

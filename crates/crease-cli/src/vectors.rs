@@ -1,27 +1,70 @@
 //! Files of many vectors over the inputs of a program: `--points`, `--basis` and `--directions`.
 //!
 //! A file is a JSON list, each member an object such as {"x": 1, "v": [1, 2]} or the list of all coordinates, one input after the
-//! other; or an NPY array with one vector in each row. What a name that is left out means is for the reader to say: a point needs
-//! them all, of a direction it is 0.
+//! other; or an NPY array with one vector in each row. It is read as its vectors are asked for, so that a long one takes no more room than a
+//! short one. What a name that is left out means is for the reader to say: a point needs them all, of a direction it is 0.
 
-use crate::source::{Source, read_bytes, read_text};
+use crate::source::{Source, open};
 use anyhow::{Result, anyhow, bail};
 use crease_core::{Rational, Shape, Tensor};
-use crease_formats::Point;
-use serde_json::value::RawValue;
+use crease_formats::point::{List, ListError, Member, Rows};
+use crease_formats::{Point, PointError};
+use std::fs::File;
+use std::io::BufReader;
+use std::iter::Peekable;
 
 /// What a file lists.
 pub struct Vectors {
     path: String,
     /// What each is: a point or a direction.
     what: &'static str,
-    list: Vec<Vector>,
+    members: Peekable<Members>,
+    /// How many were taken.
+    taken: usize,
 }
+
+/// The members of a file, and for each the line on which it begins, where there are lines and it could be found.
+type Members = Box<dyn Iterator<Item = (Result<Vector>, Option<usize>)>>;
 
 /// One member of the list.
 enum Vector {
     Named(Point),
     Coordinates(Shape, Vec<Rational>),
+}
+
+/// One point of a file.
+pub struct Listed {
+    /// The values of all inputs.
+    pub inputs: Vec<Tensor<Rational>>,
+    /// Its number, counted from 1.
+    pub number: usize,
+    /// Where it stands, such as `line 3 of points.json`; nothing where there are no lines.
+    pub place: Option<String>,
+}
+
+impl AsRef<[Tensor<Rational>]> for Listed {
+    fn as_ref(&self) -> &[Tensor<Rational>] {
+        &self.inputs
+    }
+}
+
+/// What the first vector of a file says about the shapes of inputs.
+pub enum Shapes {
+    Named(Vec<(String, Shape)>),
+    /// A vector without names is the only input, or one scalar input after the other.
+    Nameless(Shape),
+    Nothing,
+}
+
+impl Shapes {
+    /// The shape of the input of this name; a vector without names has one input only.
+    pub fn of(&self, name: &str) -> Option<Shape> {
+        match self {
+            Shapes::Named(shapes) => shapes.iter().find(|(n, _)| n == name).map(|(_, shape)| shape.clone()),
+            Shapes::Nameless(shape) => Some(shape.clone()),
+            Shapes::Nothing => None,
+        }
+    }
 }
 
 impl Vectors {
@@ -37,106 +80,128 @@ impl Vectors {
 
     fn read(path: &str, what: &'static str) -> Result<Self> {
         let npy = path.to_ascii_lowercase().ends_with(".npy");
-        let list = if npy { from_npy(path, what)? } else { from_json(path, what)? };
-        Ok(Vectors { path: path.into(), what, list })
+        let members = if npy { from_npy(path)? } else { from_json(path, what)? };
+        Ok(Vectors { path: path.into(), what, members: members.peekable(), taken: 0 })
     }
 
-    /// What the first vector says about the shape of the input of this name; a vector without names has one input only.
-    pub fn shape_of(&self, name: &str) -> Option<Shape> {
-        match self.list.first()? {
-            Vector::Named(point) => point.shape_of(name).cloned(),
-            Vector::Coordinates(shape, _) => Some(shape.clone()),
+    /// What the first vector says about shapes.
+    pub fn shapes(&mut self) -> Shapes {
+        match self.members.peek() {
+            Some((Ok(Vector::Named(point)), _)) => {
+                Shapes::Named(point.iter().map(|(name, shape, _)| (name.into(), shape.clone())).collect())
+            }
+            Some((Ok(Vector::Coordinates(shape, _)), _)) => Shapes::Nameless(shape.clone()),
+            _ => Shapes::Nothing,
         }
     }
 
-    /// Whether all vectors are lists of coordinates.
-    pub fn nameless(&self) -> bool {
-        self.list.iter().all(|v| matches!(v, Vector::Coordinates(..)))
+    /// The next vector, and what to call it in messages.
+    fn next(&mut self) -> Result<Option<(Vector, Option<String>, String)>> {
+        let Some((vector, line)) = self.members.next() else { return Ok(None) };
+        self.taken += 1;
+        let line_told = line.map_or(String::new(), |line| format!("line {line}, "));
+        let told = format!("{}: {line_told}{} {}", self.path, self.what, self.taken);
+        let vector = vector.map_err(|e| if e.is::<ListError>() { e } else { anyhow!("{told}: {e}") })?;
+        Ok(Some((vector, line.map(|line| format!("line {line} of {}", self.path)), told)))
     }
 
-    /// All vectors as points, one tensor for each input.
-    pub fn points(&self, source: &Source) -> Result<Vec<Vec<Tensor<Rational>>>> {
-        let all = |vector: &Vector, place: String| match vector {
+    /// The next vector as a point, one tensor for each input. A file has at least one.
+    pub fn next_point(&mut self, source: &Source) -> Result<Option<Listed>> {
+        let Some((vector, place, told)) = self.next()? else {
+            if self.taken == 0 {
+                bail!("{} has no points in it", self.path);
+            }
+            return Ok(None);
+        };
+        let inputs = source.program.inputs();
+        let coordinates = match vector {
             Vector::Named(point) => {
-                let missing = source.program.inputs().iter().find(|i| point.get(&i.name).is_none());
+                let missing = inputs.iter().find(|i| point.get(&i.name).is_none());
                 match missing {
                     Some(input) if point.iter().all(|(name, ..)| is_input(source, name)) => {
-                        bail!("{place} has no value for `{}`", input.name)
+                        bail!("{told} has no value for `{}`", input.name)
                     }
                     _ => {
-                        let bound = point.bind(&source.program).map_err(|e| anyhow!("{place}: {e}"))?;
-                        Ok(bound.into_iter().map(|(_, values)| values).collect::<Vec<_>>().concat())
+                        let bound = point.bind(&source.program).map_err(|e| anyhow!("{told}: {e}"))?;
+                        bound.into_iter().map(|(_, values)| values).collect::<Vec<_>>().concat()
                     }
                 }
             }
-            Vector::Coordinates(shape, values) => self.coordinates(shape, values, source, &place),
+            Vector::Coordinates(shape, values) => coordinates(&shape, values, source, &told)?,
         };
-        let tensors = |coordinates: Vec<Rational>| {
-            let mut rest = coordinates.into_iter();
-            let part =
-                |i: &crease_core::Input| Tensor::new(i.shape.clone(), rest.by_ref().take(i.shape.len()).collect());
-            let parts: Option<Vec<_>> = source.program.inputs().iter().map(part).collect();
-            parts.ok_or_else(|| anyhow!("a value of the point does not fill its shape"))
-        };
-        if self.list.is_empty() {
-            bail!("{} has no points in it", self.path);
-        }
-        self.numbered().map(|(v, place)| tensors(all(v, place)?)).collect()
+        let mut rest = coordinates.into_iter();
+        let part = |i: &crease_core::Input| Tensor::new(i.shape.clone(), rest.by_ref().take(i.shape.len()).collect());
+        let parts: Option<Vec<_>> = inputs.iter().map(part).collect();
+        let inputs = parts.ok_or_else(|| anyhow!("{told} does not fill the shapes of the inputs"))?;
+        Ok(Some(Listed { inputs, number: self.taken, place }))
     }
 
     /// All vectors as directions: their coordinates, one input after the other. Names that are left out are 0.
-    pub fn directions(&self, source: &Source) -> Result<Vec<Vec<Rational>>> {
-        let one = |(vector, place): (&Vector, String)| match vector {
-            Vector::Named(point) => crate::along::coordinates(point, source).map_err(|e| anyhow!("{place}: {e}")),
-            Vector::Coordinates(shape, values) => self.coordinates(shape, values, source, &place),
-        };
-        self.numbered().map(one).collect()
-    }
-
-    /// The vectors, and what to call each in messages.
-    fn numbered(&self) -> impl Iterator<Item = (&Vector, String)> {
-        self.list.iter().zip(1..).map(|(v, k)| (v, format!("{}: {} {k}", self.path, self.what)))
-    }
-
-    /// Coordinates in one row, or in the shape of the only input.
-    fn coordinates(&self, shape: &Shape, values: &[Rational], source: &Source, place: &str) -> Result<Vec<Rational>> {
-        let (inputs, dimension) = (source.program.inputs(), source.program.dimension());
-        let fits = match inputs {
-            [one] if shape.rank() != 1 => one.shape == *shape,
-            _ => shape.rank() <= 1,
-        };
-        if !fits || values.len() != dimension {
-            let names = if inputs.len() == 1 { "" } else { ", one input after the other" };
-            bail!("{place} needs {dimension} coordinates in one list{names}, or names; it has the shape {shape}");
+    pub fn directions(mut self, source: &Source) -> Result<Vec<Vec<Rational>>> {
+        let mut all = Vec::new();
+        while let Some((vector, _, told)) = self.next()? {
+            all.push(match vector {
+                Vector::Named(point) => {
+                    crate::along::coordinates(&point, source).map_err(|e| anyhow!("{told}: {e}"))?
+                }
+                Vector::Coordinates(shape, values) => coordinates(&shape, values, source, &told)?,
+            });
         }
-        Ok(values.to_vec())
+        Ok(all)
     }
+}
+
+/// Coordinates in one row, or in the shape of the only input.
+fn coordinates(shape: &Shape, values: Vec<Rational>, source: &Source, told: &str) -> Result<Vec<Rational>> {
+    let (inputs, dimension) = (source.program.inputs(), source.program.dimension());
+    let fits = match inputs {
+        [one] if shape.rank() != 1 => one.shape == *shape,
+        _ => shape.rank() <= 1,
+    };
+    if !fits || values.len() != dimension {
+        let names = if inputs.len() == 1 { "" } else { ", one input after the other" };
+        bail!("{told} needs {dimension} coordinates in one list{names}, or names; it has the shape {shape}");
+    }
+    Ok(values)
 }
 
 fn is_input(source: &Source, name: &str) -> bool {
     source.program.inputs().iter().any(|i| *i.name == *name)
 }
 
-fn from_json(path: &str, what: &str) -> Result<Vec<Vector>> {
-    let text = read_text(path)?;
-    let list: Vec<&RawValue> = serde_json::from_str(&text)
-        .map_err(|e| anyhow!("{path} is not a JSON list of {what}s such as [{{\"x\": 1}}, {{\"x\": 2}}]: {e}"))?;
-    let read = |(raw, k): (&&RawValue, usize)| {
-        let told = |e| anyhow!("{path}: {what} {k}: {e}");
-        if raw.get().starts_with('{') {
-            return Point::from_json(raw.get()).map(Vector::Named).map_err(told);
-        }
-        let point = Point::from_json(&format!("{{\"it\": {}}}", raw.get())).map_err(told)?;
-        let (shape, values) = point.get("it").ok_or_else(|| anyhow!("{path}: {what} {k} is empty"))?;
-        Ok(Vector::Coordinates(shape.clone(), values.to_vec()))
-    };
-    list.iter().zip(1..).map(read).collect()
+fn reader(path: &str) -> Result<BufReader<File>> {
+    Ok(BufReader::with_capacity(1 << 16, open(path)?))
 }
 
-fn from_npy(path: &str, what: &str) -> Result<Vec<Vector>> {
-    let array = Point::from_npy(&read_bytes(path)?, "it").map_err(|e| anyhow!("{path}: {e}"))?;
-    let whole = array.get("it").and_then(|(shape, values)| Some((shape.dims().split_first()?.1, values)));
-    let Some((dims, values)) = whole else { bail!("{path} holds one number, not an array with a {what} in each row") };
-    let row = Shape::new(dims.to_vec())?;
-    Ok(values.chunks(row.len()).map(|v| Vector::Coordinates(row.clone(), v.to_vec())).collect())
+fn from_json(path: &str, what: &'static str) -> Result<Members> {
+    let name = path.to_string();
+    let read = move |member: Result<Member, ListError>| match member {
+        Ok(member) => (vector(&member.text), Some(member.line)),
+        // it keeps its type, by which it is seen that its place has been told
+        Err(e) => {
+            let what = match e {
+                ListError::Io(_) => format!("{name} cannot be read"),
+                _ => format!("{name} is not a JSON list of {what}s such as [{{\"x\": 1}}, {{\"x\": 2}}]"),
+            };
+            (Err(anyhow::Error::from(e).context(what)), None)
+        }
+    };
+    Ok(Box::new(List::new(reader(path)?).map(read)))
+}
+
+/// A member of a JSON list.
+fn vector(text: &str) -> Result<Vector> {
+    if text.starts_with('{') {
+        return Ok(Vector::Named(Point::from_json(text)?));
+    }
+    let point = Point::from_json(&format!("{{\"it\": {text}}}"))?;
+    let (shape, values) = point.get("it").ok_or_else(|| anyhow!("it is empty"))?;
+    Ok(Vector::Coordinates(shape.clone(), values.to_vec()))
+}
+
+fn from_npy(path: &str) -> Result<Members> {
+    let rows = Rows::new(reader(path)?).map_err(|e| anyhow!("{path}: {e}"))?;
+    let shape = rows.shape().clone();
+    let vector = move |row: Result<_, PointError>| Ok(Vector::Coordinates(shape.clone(), row?));
+    Ok(Box::new(rows.map(move |row| (vector(row), None))))
 }

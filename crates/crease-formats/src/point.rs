@@ -2,8 +2,10 @@
 //!
 //! Text such as `x=0,y=1/2,v=[1,2,3]` enters, exact numbers with names and shapes leave. [`Point::bind`] puts them in the
 //! order of a program's inputs and says what is missing, unknown or of the wrong shape. Nothing is reshaped, rounded or
-//! filled in; and nothing is read from files here.
+//! filled in; and nothing is read from files here. Of many points, the [`List`] of them in JSON and the [`Rows`] of an NPY array come one
+//! at a time.
 
+mod list;
 mod npy;
 mod values;
 
@@ -11,6 +13,9 @@ use crease_core::{Program, Rational, Shape};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use values::Reader;
+
+pub use list::{List, ListError, Member};
+pub use npy::Rows;
 
 /// A value for each of some names, in the order in which they were given.
 ///

@@ -5,12 +5,11 @@ use crate::local::{Local, PrecisionArgs};
 use crate::output;
 use crate::rows::{Rows, width};
 use crate::source::SourceArgs;
-use anyhow::{Context, Result};
+use crate::writer::Writer;
+use anyhow::Result;
 use clap::Args;
 use crease_oracles::{Argument, ClarkeElement, Decision, Limit, Verdict, accurate_vector, differentiable};
 use serde_json::Value;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Whether a program is differentiable at a point
@@ -57,7 +56,7 @@ impl Differentiable {
             Err((why, bits)) => return Ok(undecided(&why, bits, self.json)),
         };
         let (k, element) = at.scalar_output("differentiability", self.output)?;
-        let certificate = Certificate::prepare(self.certificate.as_deref())?;
+        let certificate = Writer::optional(self.certificate.as_deref())?;
         let decision = self.budget.watched(|effort| {
             let effort = crease_oracles::Effort { seed: self.seed, proof: self.certificate.is_some(), ..*effort };
             at.ask(|model| {
@@ -69,8 +68,8 @@ impl Differentiable {
                 Ok((decision, open))
             })
         })?;
-        let written = certificate.map(|c| c.write(decision.certificate())).transpose()?;
-        let report = Report { at: &at, k, decision: &decision, written: written.unwrap_or(false) };
+        let written = write_certificate(certificate, || Ok(decision.certificate()))?;
+        let report = Report { at: &at, k, decision: &decision, written };
         Ok(if self.json { output::json(&report.json()) } else { report.text(self.certificate.as_deref()) })
     }
 }
@@ -91,34 +90,11 @@ fn undecided(why: &str, bits: u32, json: bool) -> String {
     rows.text()
 }
 
-/// A file for a certificate, made before a search, so that one does not learn afterwards that it cannot be written.
-pub struct Certificate<'a> {
-    path: &'a Path,
-    file: File,
-}
-
-impl<'a> Certificate<'a> {
-    /// Makes the file, empty.
-    pub fn prepare(path: Option<&'a Path>) -> Result<Option<Self>> {
-        let Some(path) = path else { return Ok(None) };
-        let file = File::create(path).with_context(|| refused(path))?;
-        Ok(Some(Certificate { path, file }))
-    }
-
-    /// Writes the text; if there is none, the file goes away. Whether it was written.
-    pub fn write(mut self, text: Option<String>) -> Result<bool> {
-        let Some(text) = text else {
-            // a file that cannot be removed stays empty, and proves nothing
-            let _ = std::fs::remove_file(self.path);
-            return Ok(false);
-        };
-        self.file.write_all(text.as_bytes()).with_context(|| refused(self.path))?;
-        Ok(true)
-    }
-}
-
-fn refused(path: &Path) -> String {
-    format!("the certificate cannot be written to {}", path.display())
+/// Writes the certificate, if a file is to hold it and there is one. Whether it was written.
+pub fn write_certificate(file: Option<Writer>, text: impl FnOnce() -> Result<Option<String>>) -> Result<bool> {
+    let Some(file) = file else { return Ok(false) };
+    let text = text()?;
+    text.map(|text| file.all(&text)).transpose().map(|written| written.is_some())
 }
 
 /// The word for a verdict.
@@ -201,8 +177,12 @@ impl Report<'_> {
             (Some(file), true) => {
                 rows.add("certificate", &format!("{}, to be checked with crease check", file.display()));
             }
-            (Some(_), false) if at.model.is_exact() => rows.add("certificate", "none"),
-            (Some(_), false) => rows.add("certificate", "none, since not all numbers of the model are exact"),
+            (Some(file), false) => {
+                let why = if at.model.is_exact() { "" } else { ", since not all numbers of the model are exact" };
+                // an older one must not be taken for an answer to this
+                let old = if file.exists() { "; the file is as it was" } else { "" };
+                rows.add("certificate", &format!("none{why}{old}"));
+            }
             (None, _) => {}
         }
         rows.text()

@@ -4,7 +4,8 @@ use crate::how::{Direction, HowArgs};
 use crate::output;
 use crate::source::SourceArgs;
 use crate::transform::TransformArgs;
-use anyhow::{Context, Result, anyhow};
+use crate::writer::Writer;
+use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use crease_formats::draw::{DrawError, Drawing, dot, svg};
 
@@ -78,7 +79,7 @@ impl Draw {
         }
         match &self.output {
             Some(path) => {
-                std::fs::write(path, text).with_context(|| format!("{path} cannot be written"))?;
+                Writer::file(path)?.all(&text)?;
                 Ok(String::new())
             }
             None => Ok(text),

@@ -34,11 +34,10 @@ pub struct Eval {
 
 impl Eval {
     pub fn run(&self) -> Result<String> {
-        if let Some(points) = self.points.read()? {
-            let source = self.source.load_for(&points)?;
+        if let Some(mut points) = self.points.read()? {
+            let source = self.source.load_for(&mut points)?;
             let task = Task { program: &source.program, watched: None };
-            let done = task.compute_all(&points.points(&source)?, &self.numbers, &source)?;
-            return Ok(if self.json { output::json(&many::values_json(&done)) } else { many::values(&done) });
+            return many::run(&task, None, points, &self.numbers, &source, self.json);
         }
         let source = self.source.load()?;
         let task = Task { program: &source.program, watched: None };

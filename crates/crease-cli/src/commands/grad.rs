@@ -73,16 +73,11 @@ pub struct Grad {
 impl Grad {
     pub fn run(&self) -> Result<String> {
         let how = self.how.read()?;
-        if let Some(points) = self.points.read()? {
-            let source = self.source.load_for(&points)?;
+        if let Some(mut points) = self.points.read()? {
+            let source = self.source.load_for(&mut points)?;
             let (p, derived) = self.derive(&source, &how)?;
             let task = Task { program: &derived, watched: Some(&p) };
-            let done = task.compute_all(&points.points(&source)?, &self.numbers, &source)?;
-            return Ok(if self.json {
-                output::json(&many::gradients_json(&p, &done))
-            } else {
-                many::gradients(&p, &done)
-            });
+            return many::run(&task, Some(&p), points, &self.numbers, &source, self.json);
         }
         let source = self.source.load()?;
         let inputs = source.inputs()?;

@@ -4,7 +4,8 @@ use crate::errata as slips;
 use crate::interrupt::Interrupt;
 use crate::output::{self, object, wrapped};
 use crate::progress::Progress;
-use anyhow::{Context, Result, anyhow};
+use crate::writer::Writer;
+use anyhow::{Result, anyhow};
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use crease::errata::{Erratum, errata};
@@ -47,25 +48,30 @@ impl Paper {
         if self.list {
             return Ok((self.names(&chosen), 0));
         }
+        let page_file = Writer::optional(self.html.as_deref())?;
         let interrupt = Interrupt::listen();
         let mut progress = Progress::new();
+        let mut out = Writer::standard();
         let mut done: Vec<(Item, Outcome)> = Vec::new();
         for (k, item) in chosen.iter().enumerate() {
             if interrupt.is_set() {
                 break;
             }
             progress.say_now(|| format!("{} of {}: {}", k + 1, chosen.len(), item.id));
-            done.push((*item, item.execute()?));
+            let outcome = item.execute()?;
+            if self.html.is_none() && !self.json {
+                progress.aside(|| out.put(&entry(item, &outcome)))?;
+            }
+            done.push((*item, outcome));
         }
         drop(progress);
         let report = Report { asked: chosen.len(), errata: cited(&done)?, done };
         let code = i32::from(report.done.iter().any(|(_, o)| !o.agrees()));
-        if let Some(file) = &self.html {
-            let html = page(&report.done, &errata()?)?;
-            std::fs::write(file, html).with_context(|| format!("{} cannot be written", file.display()))?;
-            return Ok((format!("{}the page is in {}\n", report.summary(), file.display()), code));
+        if let (Some(file), Some(path)) = (page_file, &self.html) {
+            file.all(&page(&report.done, &errata()?)?)?;
+            return Ok((format!("{}the page is in {}\n", report.summary(), path.display()), code));
         }
-        Ok((if self.json { output::json(&report.json()) } else { report.text() }, code))
+        Ok((if self.json { output::json(&report.json()) } else { report.rest() }, code))
     }
 
     /// The items asked for, in the paper's order.
@@ -104,8 +110,9 @@ struct Report {
 }
 
 impl Report {
-    fn text(&self) -> String {
-        let mut out: String = self.done.iter().map(|(item, outcome)| entry(item, outcome)).collect();
+    /// What comes after the items.
+    fn rest(&self) -> String {
+        let mut out = String::new();
         if !self.errata.is_empty() {
             out.push_str("Errata\n\n");
             out.push_str(&slips::notes(&self.errata));

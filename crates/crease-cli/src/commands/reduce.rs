@@ -1,8 +1,9 @@
 //! `crease reduce`: a formula as a program that is differentiable at 0 unless the formula is satisfiable.
 
 use crate::source::read_input;
+use crate::writer::Writer;
 use crate::{fault, output};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 use crease::cost::{Prices, cost};
 use crease::reductions::{Cnf, ReluNetwork, SatBounds, SatForm, sat_bounds, sat_network, sat_program};
@@ -73,7 +74,7 @@ impl Reduce {
         let text = format!("{}{program}", heading(&cnf));
         let mut facts = self.json.then(|| facts(&cnf, &program, network.as_ref()));
         match (&self.output, &mut facts) {
-            (Some(path), _) => std::fs::write(path, &text).with_context(|| format!("{path} cannot be written"))?,
+            (Some(path), _) => Writer::file(path)?.all(&text)?,
             (None, Some(facts)) => facts.push(("program", text.clone().into())),
             (None, None) => return Ok(text),
         }

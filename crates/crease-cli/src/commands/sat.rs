@@ -1,9 +1,10 @@
 //! `crease sat`: a formula decided by asking whether its program is differentiable, answered like a SAT solver.
 
-use super::differentiable::{Certificate, counts};
+use super::differentiable::{counts, write_certificate};
 use super::reduce::{Form, read_formula};
 use crate::budget::Budget;
 use crate::output;
+use crate::writer::Writer;
 use anyhow::Result;
 use clap::Args;
 use crease::reductions::{Cnf, Satisfiability, Solved, solve};
@@ -46,20 +47,24 @@ impl Sat {
     /// What is to be printed, and the exit code.
     pub fn run(&self) -> Result<(String, i32)> {
         let cnf = read_formula(&self.file)?;
-        let certificate = Certificate::prepare(self.certificate.as_deref())?;
+        let certificate = Writer::optional(self.certificate.as_deref())?;
         let solved = self.budget.watched(|effort| {
             let effort = Effort { proof: self.certificate.is_some(), ..*effort };
             solve(&cnf, self.form.into(), &effort)
         })?;
-        if let Some(certificate) = certificate {
-            certificate.write(solved.decision.certificate())?;
-        }
+        let written = write_certificate(certificate, || Ok(solved.decision.certificate()))?;
+        // what an older file holds must not be taken for an answer to this
+        let missing = self.certificate.is_some() && !written;
         let (word, code) = match &solved.answer {
             Satisfiability::Satisfiable(_) => ("SATISFIABLE", 10),
             Satisfiability::Unsatisfiable => ("UNSATISFIABLE", 20),
             Satisfiability::Unknown(_) => ("UNKNOWN", 0),
         };
-        let text = if self.json { output::json(&json(word, &cnf, &solved)) } else { text(word, &cnf, &solved) };
+        let text = match self.json {
+            true => output::json(&json(word, &cnf, &solved, written)),
+            false if missing => format!("c no certificate was written\n{}", text(word, &cnf, &solved)),
+            false => text(word, &cnf, &solved),
+        };
         Ok((text, code))
     }
 }
@@ -102,7 +107,7 @@ fn text(word: &str, cnf: &Cnf, solved: &Solved) -> String {
     out
 }
 
-fn json(word: &str, cnf: &Cnf, solved: &Solved) -> Value {
+fn json(word: &str, cnf: &Cnf, solved: &Solved, certificate: bool) -> Value {
     let mut members: Vec<(&str, Value)> = vec![
         ("verdict", word.to_lowercase().into()),
         ("variables", cnf.variables.into()),
@@ -115,5 +120,6 @@ fn json(word: &str, cnf: &Cnf, solved: &Solved) -> Value {
         Satisfiability::Unsatisfiable => {}
     }
     members.push(("search", counts(&solved.decision)));
+    members.push(("certificate", certificate.into()));
     output::object(members)
 }

@@ -4,7 +4,8 @@ use crate::how::{Direction, HowArgs};
 use crate::output;
 use crate::source::SourceArgs;
 use crate::transform::TransformArgs;
-use anyhow::{Context, Result};
+use crate::writer::Writer;
+use anyhow::Result;
 use clap::Args;
 
 /// Print a program, or one derived from it
@@ -63,7 +64,7 @@ impl Show {
         }
         match &self.output {
             Some(path) => {
-                std::fs::write(path, text).with_context(|| format!("{path} cannot be written"))?;
+                Writer::file(path)?.all(&text)?;
                 Ok(String::new())
             }
             None => Ok(text),

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // not every test file needs all of it
 
+pub mod process;
+
 use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;

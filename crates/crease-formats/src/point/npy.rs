@@ -5,43 +5,148 @@
 
 use super::PointError;
 use crease_core::{Rational, Shape};
+use std::io::Read;
 
-/// The shape and the numbers, in row-major order, of an array.
-pub(super) fn read(bytes: &[u8], name: &str) -> Result<(Shape, Vec<Rational>), PointError> {
-    let fault = |why: String| PointError::Npy(why);
-    let (header, data) = split(bytes).ok_or_else(|| fault("it has no NPY header".into()))?;
-    let header = std::str::from_utf8(header).map_err(|_| fault("its header is not text".into()))?;
-    let field = |key: &str| field(header, key).ok_or_else(|| fault(format!("its header has no `{key}`")));
-
-    let kind = field("descr")?;
-    let kind = Kind::parse(kind).ok_or_else(|| fault(format!("its numbers are of type {}", cut(kind))))?;
-    let fortran = field("fortran_order")?.starts_with("True");
-    let shape = dims(field("shape")?).ok_or_else(|| fault("its shape cannot be read".into()))?;
-    let shape = Shape::new(shape).map_err(|e| fault(e.to_string()))?;
-    let needed = shape.len().checked_mul(kind.size);
-    if needed != Some(data.len()) {
-        return Err(fault(format!("shape {shape} of {}-byte numbers does not match {} bytes", kind.size, data.len())));
-    }
-
-    let mut values = Vec::with_capacity(shape.len());
-    for raw in data.chunks_exact(kind.size) {
-        values.push(kind.number(raw).map_err(|what| PointError::NotFinite { name: name.into(), what })?);
-    }
-    if fortran {
-        values = row_major(&shape, &values);
-    }
-    Ok((shape, values))
+fn fault(why: impl Into<String>) -> PointError {
+    PointError::Npy(why.into())
 }
 
-/// The header's text and the data after it.
-fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let rest = bytes.strip_prefix(b"\x93NUMPY")?;
-    let (len, rest) = match rest {
-        [1, _, a, b, rest @ ..] => (usize::from(u16::from_le_bytes([*a, *b])), rest),
-        [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
-        _ => return None,
+/// The shape and the numbers, in row-major order, of an array.
+pub(super) fn read(mut bytes: &[u8], name: &str) -> Result<(Shape, Vec<Rational>), PointError> {
+    let header = Header::read(&mut bytes)?;
+    let values = header.numbers(&header.shape, bytes, name)?;
+    Ok((header.shape, values))
+}
+
+/// What stands before the numbers.
+struct Header {
+    kind: Kind,
+    /// Whether the first axis runs fastest, instead of the last.
+    fortran: bool,
+    shape: Shape,
+}
+
+impl Header {
+    fn read(reader: &mut impl Read) -> Result<Header, PointError> {
+        let text = header_text(reader)?.ok_or_else(|| fault("it has no NPY header"))?;
+        let text = std::str::from_utf8(&text).map_err(|_| fault("its header is not text"))?;
+        let field = |key: &str| field(text, key).ok_or_else(|| fault(format!("its header has no `{key}`")));
+        let kind = field("descr")?;
+        let kind = Kind::parse(kind).ok_or_else(|| fault(format!("its numbers are of type {}", cut(kind))))?;
+        let fortran = field("fortran_order")?.starts_with("True");
+        let shape = dims(field("shape")?).ok_or_else(|| fault("its shape cannot be read"))?;
+        let shape = Shape::new(shape).map_err(|e| fault(e.to_string()))?;
+        Ok(Header { kind, fortran, shape })
+    }
+
+    /// All of the numbers, of which there are as many as the shape says.
+    fn numbers(&self, shape: &Shape, data: &[u8], name: &str) -> Result<Vec<Rational>, PointError> {
+        let size = self.kind.size;
+        if shape.len().checked_mul(size) != Some(data.len()) {
+            return Err(fault(format!("shape {shape} of {size}-byte numbers does not match {} bytes", data.len())));
+        }
+        let mut values = Vec::with_capacity(shape.len());
+        for raw in data.chunks_exact(size) {
+            values.push(self.kind.number(raw).map_err(|what| PointError::NotFinite { name: name.into(), what })?);
+        }
+        Ok(if self.fortran { row_major(shape, &values) } else { values })
+    }
+}
+
+/// The header's text, if there is one. What is kept is what is there, whatever length it states.
+fn header_text(reader: &mut impl Read) -> Result<Option<Vec<u8>>, PointError> {
+    let unread = |e: std::io::Error| fault(e.to_string());
+    let mut take = |n: u64| {
+        let mut bytes = Vec::new();
+        reader.by_ref().take(n).read_to_end(&mut bytes).map_err(unread)?;
+        Ok::<_, PointError>(bytes)
     };
-    rest.split_at_checked(len)
+    let start = take(8)?;
+    let length = match start.strip_prefix(b"\x93NUMPY") {
+        Some([1, _]) => take(2)?,
+        Some([2 | 3, _]) => take(4)?,
+        _ => return Ok(None),
+    };
+    let length = match length[..] {
+        [a, b] => u64::from(u16::from_le_bytes([a, b])),
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        _ => return Ok(None),
+    };
+    let text = take(length)?;
+    Ok((text.len() as u64 == length).then_some(text))
+}
+
+/// The rows of an array in NPY format, one at a time; an array whose first axis runs fastest has no rows in one piece, and is read as a
+/// whole.
+///
+/// ```
+/// let mut bytes = b"\x93NUMPY\x01\x00\x46\x00".to_vec();
+/// bytes.extend(format!("{:<69}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }").bytes());
+/// bytes.extend([1.0f32, 0.5].iter().flat_map(|x| x.to_le_bytes()));
+/// let rows = crease_formats::point::Rows::new(&bytes[..])?;
+/// assert_eq!(rows.shape().dims(), [1]);
+/// assert_eq!(rows.map(|row| row.unwrap()[0].to_string()).collect::<Vec<_>>(), ["1", "0.5"]);
+/// # Ok::<(), crease_formats::PointError>(())
+/// ```
+pub struct Rows<R> {
+    reader: R,
+    header: Header,
+    row: Shape,
+    left: usize,
+    /// All numbers that are left, the last first, where rows are not in one piece.
+    whole: Option<Vec<Rational>>,
+}
+
+impl<R: Read> Rows<R> {
+    /// Reads the header.
+    pub fn new(mut reader: R) -> Result<Self, PointError> {
+        let header = Header::read(&mut reader)?;
+        let Some((&left, row)) = header.shape.dims().split_first() else {
+            return Err(fault("it holds one number, and has no rows"));
+        };
+        let row = Shape::new(row.to_vec()).map_err(|e| fault(e.to_string()))?;
+        let whole = if header.fortran {
+            let mut bytes = Vec::new();
+            reader.read_to_end(&mut bytes).map_err(|e| fault(e.to_string()))?;
+            let mut numbers = header.numbers(&header.shape, &bytes, "it")?;
+            numbers.reverse();
+            Some(numbers)
+        } else {
+            None
+        };
+        Ok(Rows { reader, header, row, left, whole })
+    }
+
+    /// The shape of a row.
+    pub fn shape(&self) -> &Shape {
+        &self.row
+    }
+
+    fn row(&mut self) -> Result<Vec<Rational>, PointError> {
+        if let Some(whole) = &mut self.whole {
+            let rest = whole.len().saturating_sub(self.row.len());
+            return Ok(whole.drain(rest..).rev().collect());
+        }
+        let size = self.row.len().saturating_mul(self.header.kind.size);
+        let mut bytes = Vec::new();
+        let mut read = |n: u64| self.reader.by_ref().take(n).read_to_end(&mut bytes).map_err(|e| fault(e.to_string()));
+        read(size as u64)?;
+        if self.left == 1 && read(1)? > 0 {
+            return Err(fault(format!("more numbers follow than the shape {} has", self.header.shape)));
+        }
+        self.header.numbers(&self.row, &bytes, "it")
+    }
+}
+
+impl<R: Read> Iterator for Rows<R> {
+    type Item = Result<Vec<Rational>, PointError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let left = self.left.checked_sub(1)?;
+        let row = self.row();
+        self.left = if row.is_ok() { left } else { 0 };
+        Some(row)
+    }
 }
 
 /// What follows `'key':` in the header.
