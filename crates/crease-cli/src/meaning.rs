@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 /// Programs with more operations than this are not localized beside differentiation.
 const OPERATIONS: u128 = 200_000;
 
+/// How many bits all operations together may take to enclose numbers that have no exact value.
+const BITS: u128 = 100_000_000;
+
 /// Where the random directions of the Clarke subgradient begin.
 const SEED: u64 = 1;
 
@@ -80,6 +83,9 @@ impl Meaning {
                 "not asked: {many} operations are many; ask crease clarke or conservative"
             ));
         }
+        // beside differentiation, long numbers are for short programs
+        let afford = u32::try_from(BITS / operations.max(1)).unwrap_or(u32::MAX).max(precision.bits);
+        let precision = Precision { limit: precision.limit.min(afford), ..precision };
         // what could not be told is worth more bits, and then it is not told
         let told = |e: OracleError| match e {
             e @ OracleError::Undecided { .. } => Ok(one_line(&e.to_string())),
