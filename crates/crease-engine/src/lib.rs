@@ -79,6 +79,7 @@ mod kernel;
 #[cfg_attr(not(all(feature = "native", target_arch = "x86_64")), path = "native/absent.rs")]
 mod native;
 mod options;
+mod reference;
 mod scalar;
 mod tensor;
 mod unit;

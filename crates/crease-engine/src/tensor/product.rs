@@ -100,6 +100,13 @@ impl View {
         (self.at as isize + i as isize * self.row + j as isize * self.column) as usize
     }
 
+    /// Whether all of a matrix of that size lies inside a slice of `len` numbers, whichever way its rows and columns run.
+    pub fn fits(&self, rows: usize, columns: usize, len: usize) -> bool {
+        let (down, across) = ((rows as isize - 1) * self.row, (columns as isize - 1) * self.column);
+        let (low, high) = (down.min(0) + across.min(0), down.max(0) + across.max(0));
+        self.at as isize + low >= 0 && self.at as isize + high < len as isize
+    }
+
     fn transposed(self) -> View {
         View { at: self.at, row: self.column, column: self.row }
     }
@@ -190,8 +197,8 @@ impl<T: Float> Narrow<'_, T> {
         let [m, n, k] = self.size;
         let [va, vb, vo] = self.views;
         // every element that is read or written lies inside, so that no single access has to be checked
-        assert!(va.index(m - 1, k - 1) < self.a.len() && vb.index(k - 1, n - 1) < self.b.len());
-        assert!(vo.index(m - 1, n - 1) < self.out.len());
+        assert!(va.fits(m, k, self.a.len()) && vb.fits(k, n, self.b.len()) && vo.fits(m, n, self.out.len()));
+        assert!(vb.column == 1 && vo.column == 1);
         let mut i = 0;
         while i + 5 <= m {
             self.tile::<I, N, 5>(i, out);
@@ -298,16 +305,15 @@ impl<T: Float> Kernel for Rows<'_, T> {
         // four rows at a time, so that the sums are loaded and stored a quarter as often
         while l + 4 <= k {
             let w = [x(l), x(l + 1), x(l + 2), x(l + 3)];
-            if w != [T::ZERO; 4] {
-                let row = |i: usize| &self.matrix[self.view.index(l + i, 0)..][..n];
-                let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
-                for (j, o) in out.iter_mut().enumerate() {
-                    *o = if I::FMA {
-                        w[3].fused(r3[j], w[2].fused(r2[j], w[1].fused(r1[j], w[0].fused(r0[j], *o))))
-                    } else {
-                        *o + w[0] * r0[j] + w[1] * r1[j] + w[2] * r2[j] + w[3] * r3[j]
-                    };
-                }
+            // (zeros among them are no reason to leave rows out: 0 times infinity is not 0)
+            let row = |i: usize| &self.matrix[self.view.index(l + i, 0)..][..n];
+            let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
+            for (j, o) in out.iter_mut().enumerate() {
+                *o = if I::FMA {
+                    w[3].fused(r3[j], w[2].fused(r2[j], w[1].fused(r1[j], w[0].fused(r0[j], *o))))
+                } else {
+                    *o + w[0] * r0[j] + w[1] * r1[j] + w[2] * r2[j] + w[3] * r3[j]
+                };
             }
             l += 4;
         }
