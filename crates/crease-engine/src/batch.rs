@@ -193,13 +193,7 @@ impl<T: Float> Compiled<T> {
     }
 
     /// Runs at up to [`LANES`] points at once; false if something was not finite that must be, or that says what to do next.
-    fn several(
-        &self,
-        w: &mut Workspace<T>,
-        points: Range<usize>,
-        inputs: &[&[T]],
-        outputs: &mut [&mut [T]],
-    ) -> bool {
+    fn several(&self, w: &mut Workspace<T>, points: Range<usize>, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> bool {
         let (io, checked) = ((inputs, &self.input_lens[..]), self.arithmetic == Arithmetic::Checked);
         match (&*self.body, &mut w.lanes) {
             (Body::Scalar(code) | Body::Native(_, Some(code)), Some(m)) => {

@@ -213,12 +213,7 @@ impl<T: Float> Compiled<T> {
     }
 
     /// Hands a run at one point over to the interpreter, whose answer, or whose error, counts.
-    pub(crate) fn hand_over(
-        &self,
-        inputs: &[&[T]],
-        point: usize,
-        outputs: &mut [&mut [T]],
-    ) -> Result<(), EngineError> {
+    pub(crate) fn hand_over(&self, inputs: &[&[T]], point: usize, outputs: &mut [&mut [T]]) -> Result<(), EngineError> {
         let tensors: Vec<Tensor<T>> =
             inputs.iter().zip(&self.inputs).filter_map(|(x, s)| Tensor::new(s.clone(), x.to_vec())).collect();
         let answers = crease_core::run_with(self.reference.program()?, &tensors, self.arithmetic, &mut Unobserved)?;

@@ -3,11 +3,11 @@
 //!
 //! `CREASE_HOSTILE=20 cargo test -p crease-engine --test hostile` takes twenty times as many random programs.
 
-mod lesser;
 #[path = "hostile/examples.rs"]
 mod examples;
 #[path = "hostile/judge.rs"]
 mod judge;
+mod lesser;
 #[path = "hostile/operations.rs"]
 mod operations;
 #[path = "hostile/points.rs"]
@@ -45,7 +45,7 @@ fn some(rng: &mut Rng, count: usize) -> Vec<Way> {
 fn every_operation_through_every_path() {
     let mut rng = Rng::new(1);
     let (mut faults, mut reached) = (Faults::default(), BTreeSet::new());
-    for (round, &n) in [1, 2, 3, 8, 17, 33, 65].iter().enumerate() {
+    for (round, &n) in [1, 3, 17, 65].iter().enumerate() {
         for (what, p) in operations::programs(n, &mut rng) {
             let how = how(round);
             let derived = backprop(&p, &how).expect("one scalar output");
@@ -53,8 +53,8 @@ fn every_operation_through_every_path() {
                 reached.extend(q.equations().map(|e| operations::name(e.op)));
             }
             for kind in Kind::ALL {
-                let at = points(&mut rng, &p, kind, 5);
-                let ways = if n == 3 { Way::all() } else { some(&mut rng, 3) };
+                let at = points(&mut rng, &p, kind, 4);
+                let ways = if n == 3 && kind == Kind::Odd { Way::all() } else { some(&mut rng, 1) };
                 faults.add(judge_both(&format!("{what} of {n}, {kind:?}"), &p, &at, &how, &ways));
             }
         }
@@ -72,11 +72,11 @@ fn lanes_of_scattered_and_repeated_registers() {
         for kink in operations::lane_kinks(Lane::Args, n) {
             for order in Order::ALL {
                 let p = operations::scattered(n, &Op::Kink(kink.clone()), order, &mut rng);
-                let kind = Kind::ALL[rng.below(4)];
-                let at = points(&mut rng, &p, kind, 9);
+                // half of them where ties are
+                let kind = if rng.once_in(2) { Kind::Whole } else { Kind::ALL[rng.below(4)] };
+                let count = [1, 9][rng.below(2)];
+                let at = points(&mut rng, &p, kind, count);
                 let what = format!("{kink:?} of {n}, {order:?}, {kind:?}");
-                faults.add(judge_both(&what, &p, &at, &how(round), &some(&mut rng, 1)));
-                let at = points(&mut rng, &p, Kind::Whole, 1);
                 faults.add(judge_both(&what, &p, &at, &how(round), &some(&mut rng, 1)));
             }
         }
@@ -87,7 +87,7 @@ fn lanes_of_scattered_and_repeated_registers() {
 #[test]
 fn random_tensor_programs() {
     let mut faults = Faults::default();
-    for seed in 0..(300 * times()) as u64 {
+    for seed in 0..(150 * times()) as u64 {
         let mut rng = Rng::new(1000 + seed);
         let whole = seed % 3 != 0;
         let p = tensors::program(&mut rng, whole);
@@ -99,7 +99,7 @@ fn random_tensor_programs() {
         };
         let count = 1 + rng.below(2);
         let at = points(&mut rng, &p, kind, count);
-        let ways: Vec<Way> = some(&mut rng, 4);
+        let ways = some(&mut rng, 4);
         faults.add(judge_both(&format!("seed {seed}, {kind:?}"), &p, &at, &how(seed as usize), &ways));
     }
     faults.none();

@@ -166,7 +166,10 @@ pub fn programs(n: usize, rng: &mut Rng) -> Vec<(String, Program)> {
     let binary = [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Kink(Kink::TimesRelu)];
     for op in binary {
         all.push((op.to_string(), of_vectors(n, |b, x, y| b.elementwise(op.clone(), &[x, y]).expect("fits"))));
-        all.push((format!("{op}, twice x"), of_vectors(n, |b, x, _| b.elementwise(op.clone(), &[x, x]).expect("fits"))));
+        all.push((
+            format!("{op}, twice x"),
+            of_vectors(n, |b, x, _| b.elementwise(op.clone(), &[x, x]).expect("fits")),
+        ));
     }
     for how in [
         Comparison::Less,
@@ -237,6 +240,7 @@ fn on_lanes(n: usize, rng: &mut Rng) -> Vec<(String, Program)> {
     let order = Order::Anyhow;
     let arity = n.max(2);
     all.push(("logsumexp of scalars".into(), scattered(arity, &Op::LogSumExp(Lane::Args), order, rng)));
+    all.push(("sort of scalars".into(), scattered(arity, &Op::Kink(Kink::Sort(Lane::Args)), order, rng)));
     if n.is_multiple_of(3) {
         let op = Op::Kink(Kink::MaxLinear { lane: Lane::Args, rows: 2 });
         all.push(("max_linear of scalars".into(), scattered(n, &op, order, rng)));
@@ -293,8 +297,7 @@ pub enum Order {
 }
 
 impl Order {
-    pub const ALL: [Order; 5] =
-        [Order::InOrder, Order::Backward, Order::OneStranger, Order::Anyhow, Order::Mixed];
+    pub const ALL: [Order; 5] = [Order::InOrder, Order::Backward, Order::OneStranger, Order::Anyhow, Order::Mixed];
 }
 
 /// An operation on `n` of more than `n` scalar inputs, beside another one over all of them backward.
