@@ -121,7 +121,7 @@ fn where_there_is_nothing_to_time() {
 fn what_was_measured_is_kept_when_interrupted() {
     use std::process::Stdio;
     // large enough that it takes long to measure it as often as one could wish
-    let path = file("bench_interrupt", "norm.crease", "program f(v[1000000]) = norm1(v)");
+    let path = file("bench_interrupt", "norm.crease", "program f(v[200000]) = norm1(v)");
     let mut child = crease(&["bench", &path, "--seconds", "600", "--json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -48,8 +48,8 @@ fn every_operation_through_every_path() {
     for (round, &n) in [1, 3, 17, 65].iter().enumerate() {
         for (what, p) in operations::programs(n, &mut rng) {
             let how = how(round);
-            let derived = backprop(&p, &how).expect("one scalar output");
-            for q in p.library().iter().map(|q| &**q).chain([&p, &derived]) {
+            let derived = backprop(&p, &how).ok();
+            for q in p.library().iter().map(|q| &**q).chain([&p]).chain(&derived) {
                 reached.extend(q.equations().map(|e| operations::name(e.op)));
             }
             for kind in Kind::ALL {

@@ -1,7 +1,8 @@
 //! Every operation of the dictionary, in programs of its own.
 
+use crease_core::differentiate::{How, backprop};
 use crease_core::op::{Comparison, Logic};
-use crease_core::{Atom, Builder, Kink, Lane, Layout, Op, Program, Rational, Shape};
+use crease_core::{Atom, Builder, Kink, Lane, Layout, Op, Program, Rational, Shape, scalarize};
 use crease_corpus::random::Rng;
 use std::sync::Arc;
 
@@ -237,6 +238,10 @@ fn on_lanes(n: usize, rng: &mut Rng) -> Vec<(String, Program)> {
         "logsumexp of vectors".into(),
         of_vectors(n, |b, x, y| b.push1(Op::LogSumExp(Lane::Args), &[x, y, x]).expect("fits")),
     ));
+    // a joint sort of scalars is in no gradient before that is taken apart
+    let sorted = of_vectors(n, |b, x, _| b.push1(Op::Kink(Kink::Sort(Lane::Axis)), &[x]).expect("fits"));
+    let derived = backprop(&sorted, &How::default()).expect("one scalar output");
+    all.push(("sort, derived, as scalars".into(), scalarize(&derived).expect("no calls")));
     let order = Order::Anyhow;
     let arity = n.max(2);
     all.push(("logsumexp of scalars".into(), scattered(arity, &Op::LogSumExp(Lane::Args), order, rng)));
