@@ -274,7 +274,7 @@ impl<T: Float> Code<T> {
         let exact = self.manner.exact;
         match step {
             Step::Fused(f) => return f.run(p, space, self.manner),
-            Step::Product(product, ..) => product.run(p, space, exact),
+            Step::Product(product, ..) => product.run(p, space, self.manner),
             Step::Transform(t, _) => t.run(p),
             Step::Assemble(a, _) => a.run(p, space, exact),
             Step::Lanes(lanes) => lanes.run(p, space, positions, exact),

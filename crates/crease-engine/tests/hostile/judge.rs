@@ -120,7 +120,7 @@ fn engine<T: Float>(c: &Compiled<T>, points: &[Vec<Tensor<T>>]) -> Result<Vec<Nu
     let mut w = c.workspace();
     let width: usize = c.outputs().iter().map(|s| s.len()).sum();
     let mut answers: Vec<Numbers<T>> = Vec::new();
-    let mut run = |w: &mut _, count: usize, inputs: &[&[T]]| -> Result<Vec<Vec<T>>, EngineError> {
+    let run = |w: &mut _, count: usize, inputs: &[&[T]]| -> Result<Vec<Vec<T>>, EngineError> {
         let mut out: Vec<Vec<T>> = c.outputs().iter().map(|s| vec![T::ZERO; s.len() * count]).collect();
         let mut room: Vec<&mut [T]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let result = if count == 1 { c.run(w, inputs, &mut room) } else { c.run_batch(w, count, inputs, &mut room) };
@@ -265,7 +265,7 @@ impl Faults {
     /// Fails if there are any, and shows the first few.
     #[track_caller]
     pub fn none(self) {
-        let shown: Vec<&str> = self.seen.iter().take(4).map(|s| &s[..s.floor_char_boundary(6000)]).collect();
+        let shown: Vec<&str> = self.seen.iter().take(4).map(|s| s.get(..6000).unwrap_or(s)).collect();
         assert!(shown.is_empty(), "{} of {} programs:\n{}", self.seen.len(), self.judged, shown.join("\n\n"));
     }
 }

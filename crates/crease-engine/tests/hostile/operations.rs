@@ -291,7 +291,7 @@ fn structure(n: usize) -> Vec<(String, Program)> {
 /// In which order the arguments of an operation stand among the inputs.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    InOrder,
+    Forward,
     Backward,
     /// In order but for one in the middle, which is another.
     OneStranger,
@@ -302,7 +302,7 @@ pub enum Order {
 }
 
 impl Order {
-    pub const ALL: [Order; 5] = [Order::InOrder, Order::Backward, Order::OneStranger, Order::Anyhow, Order::Mixed];
+    pub const ALL: [Order; 5] = [Order::Forward, Order::Backward, Order::OneStranger, Order::Anyhow, Order::Mixed];
 }
 
 /// An operation on `n` of more than `n` scalar inputs, beside another one over all of them backward.
@@ -311,7 +311,7 @@ pub fn scattered(n: usize, op: &Op, order: Order, rng: &mut Rng) -> Program {
     let total = n + 3;
     let x: Vec<Atom> = (0..total).map(|i| b.input(format!("x{i}"), Shape::scalar()).expect("fresh")).collect();
     let mut args: Vec<Atom> = match order {
-        Order::InOrder | Order::OneStranger | Order::Mixed => x[1..=n].to_vec(),
+        Order::Forward | Order::OneStranger | Order::Mixed => x[1..=n].to_vec(),
         Order::Backward => x[1..=n].iter().rev().copied().collect(),
         Order::Anyhow => (0..n).map(|_| x[rng.below(total)]).collect(),
     };
