@@ -6,7 +6,7 @@
 
 use crease_core::cost::{Prices, cost};
 use crease_core::{Atom, Op, Program, Shape, Tensor};
-use crease_engine::{Agreement, Compiled, Form, Options, compile, directional};
+use crease_engine::{Agreement, Compiled, Float, Form, Options, compile, directional};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -35,6 +35,20 @@ pub fn run_compiled(p: &Program, code: &Compiled<f64>, points: &[Vec<Tensor<f64>
         outputs.iter().zip(code.outputs()).map(part).collect()
     };
     (0..points.len()).map(at).collect()
+}
+
+/// How far compiled numbers are from those of the interpreter, and which is furthest: the difference, relative to the largest number
+/// of both lists. What is not finite is infinitely far from all else, and a NaN is no distance from a NaN.
+pub fn distance<T: Float>(expected: &[T], got: &[T]) -> (f64, usize) {
+    let pairs = || expected.iter().zip(got).map(|(e, g)| (e.to_f64(), g.to_f64()));
+    let size = pairs().flat_map(|(e, g)| [e.abs(), g.abs()]).filter(|x| x.is_finite()).fold(0.0, f64::max);
+    let apart = |(e, g): (f64, f64)| match (e - g).abs() {
+        _ if e == g || e.is_nan() && g.is_nan() => 0.0,
+        d if d.is_finite() => d / size,
+        _ => f64::INFINITY,
+    };
+    let furthest = |far: (f64, usize), (i, d): (usize, f64)| if d > far.0 { (d, i) } else { far };
+    pairs().map(apart).enumerate().fold((0.0, 0), furthest)
 }
 
 /// So many numbers are carried along with the values at once.
@@ -185,6 +199,18 @@ mod tests {
         let x = b.input("x", Shape::scalar()).unwrap();
         let y = (0..n).fold(x, |y, _| b.push1(Op::Mul, &[y, x]).unwrap());
         b.finish(&[y]).unwrap()
+    }
+
+    #[test]
+    fn distances_are_relative_to_the_list_and_see_what_is_not_finite() {
+        assert_eq!(distance(&[0.0, 4.0], &[0.0, 4.0]), (0.0, 0));
+        assert_eq!(distance(&[0.0, 4.0], &[1.0, 4.0]), (0.25, 0));
+        assert_eq!(distance(&[f64::NAN, f64::INFINITY], &[f64::NAN, f64::INFINITY]), (0.0, 0));
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(distance(&[1.0, 2.0], &[1.0, odd]), (f64::INFINITY, 1));
+            assert_eq!(distance(&[1.0, odd], &[1.0, 2.0]), (f64::INFINITY, 1));
+        }
+        assert_eq!(distance(&[f64::INFINITY], &[f64::NEG_INFINITY]), (f64::INFINITY, 0));
     }
 
     #[test]

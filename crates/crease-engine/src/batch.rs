@@ -4,7 +4,7 @@
 //! vector register: every result is that of [`Compiled::run`] at its point, bit for bit. Sums over points are taken in
 //! blocks of [`BLOCK`] points, blocks in order, whatever the number of threads.
 
-use crate::compiled::{Body, Compiled, Workspace};
+use crate::compiled::{Body, Compiled, Memory, Workspace};
 use crate::error::EngineError;
 use crate::float::{Float, all_finite};
 use crate::scalar::LANES;
@@ -61,7 +61,7 @@ impl<T: Float> Compiled<T> {
         let threads = workspaces.len();
         let Some(first) = workspaces.first_mut() else { return Err(EngineError::Workspace) };
         self.check(first, points, inputs, outputs)?;
-        if workspaces.iter().any(|w| w.owner != self.id()) {
+        if workspaces.iter().any(|w| !self.owns(w)) {
             return Err(EngineError::Workspace);
         }
         // a share of whole groups of lanes for each thread
@@ -115,7 +115,7 @@ impl<T: Float> Compiled<T> {
         let Some(first) = workspaces.first() else { return Err(EngineError::Workspace) };
         self.check_inputs(first, points, inputs)?;
         self.check_outputs(1, outputs)?;
-        if workspaces.iter().any(|w| w.owner != self.id()) {
+        if workspaces.iter().any(|w| !self.owns(w)) {
             return Err(EngineError::Workspace);
         }
         let lens: Vec<usize> = self.outputs.iter().map(|s| s.len()).collect();
@@ -157,7 +157,7 @@ impl<T: Float> Compiled<T> {
         Ok(())
     }
 
-    /// Runs at a range of points.
+    /// Runs at a range of points, several at once where that is faster.
     pub(crate) fn range(
         &self,
         w: &mut Workspace<T>,
@@ -165,48 +165,67 @@ impl<T: Float> Compiled<T> {
         inputs: &[&[T]],
         outputs: &mut [&mut [T]],
     ) -> Result<(), EngineError> {
-        let checked = self.arithmetic == Arithmetic::Checked;
-        let lanes = !matches!(self.body, Body::Tensor(_) | Body::Native(_, None)) && points.len() >= LANES / 2;
-        let step = if lanes { LANES } else { 1 };
-        if lanes && w.lanes.is_none() {
-            w.lanes = match &self.body {
+        if points.len() >= LANES / 2 && self.lanes(w) {
+            let mut start = points.start;
+            while start < points.end {
+                let some = start..(start + LANES).min(points.end);
+                start = some.end;
+                if !self.several(w, some.clone(), inputs, outputs) {
+                    // each alone, so that what one of them meets is nothing to the others
+                    some.into_iter().try_for_each(|point| self.single(w, point, inputs, outputs))?;
+                }
+            }
+            return Ok(());
+        }
+        points.into_iter().try_for_each(|point| self.single(w, point, inputs, outputs))
+    }
+
+    /// Whether several points are run at once; then there is memory for them.
+    fn lanes(&self, w: &mut Workspace<T>) -> bool {
+        if w.lanes.is_none() {
+            w.lanes = match &*self.body {
                 Body::Scalar(code) | Body::Native(_, Some(code)) => Some(code.memory(LANES, false)),
                 Body::Gradient(code, _) => Some(code.memory(LANES, true)),
                 Body::Tensor(_) | Body::Native(_, None) => None,
             };
         }
-        let io = (inputs, &self.input_lens[..]);
-        let mut start = points.start;
-        while start < points.end {
-            let range = start..(start + step).min(points.end);
-            start = range.end;
-            let fine = match (&self.body, &mut w.scalar, &mut w.lanes, &mut w.tensor) {
-                (Body::Scalar(code) | Body::Native(_, Some(code)), _, Some(m), _) if lanes => {
-                    code.run::<LANES>(m, range.clone(), io, outputs, checked)
-                }
-                (Body::Gradient(code, wrt), _, Some(m), _) if lanes => {
-                    code.run_reverse::<LANES>(m, range.clone(), io, (outputs, wrt), checked)
-                }
-                (Body::Scalar(code), Some(m), ..) => code.run::<1>(m, range.clone(), io, outputs, checked),
-                (Body::Gradient(code, wrt), Some(m), ..) => {
-                    code.run_reverse::<1>(m, range.clone(), io, (outputs, wrt), checked)
-                }
-                (Body::Native(machine, _), ..) => match &mut w.native {
-                    Some(m) => machine.run(m, range.start, io, outputs),
-                    None => return Err(EngineError::Workspace),
-                },
-                (Body::Tensor(code), .., Some(m)) => code.run(m, range.start, io, outputs),
-                _ => return Err(EngineError::Workspace),
-            };
-            let at =
-                |point: usize| inputs.iter().zip(&self.input_lens).map(move |(x, &n)| part(x, n, &(point..point + 1)));
-            if !fine || checked && range.clone().any(|p| at(p).any(|x| !all_finite(x))) {
-                for point in range {
-                    self.ask_interpreter(&at(point).collect::<Vec<_>>())?;
-                }
+        w.lanes.is_some()
+    }
+
+    /// Runs at up to [`LANES`] points at once; false if something was not finite that must be, or that says what to do next.
+    fn several(&self, w: &mut Workspace<T>, points: Range<usize>, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> bool {
+        let (io, checked) = ((inputs, &self.input_lens[..]), self.arithmetic == Arithmetic::Checked);
+        match (&*self.body, &mut w.lanes) {
+            (Body::Scalar(code) | Body::Native(_, Some(code)), Some(m)) => {
+                code.run::<LANES>(m, points, io, outputs, checked)
             }
+            (Body::Gradient(code, wrt), Some(m)) => code.run_reverse::<LANES>(m, points, io, (outputs, wrt)),
+            _ => false,
         }
-        Ok(())
+    }
+
+    /// Runs at one point. A run that meets what is not finite is handed over to the interpreter, in checked arithmetic, and where
+    /// another order of sums or a product left out would show.
+    fn single(
+        &self,
+        w: &mut Workspace<T>,
+        point: usize,
+        inputs: &[&[T]],
+        outputs: &mut [&mut [T]],
+    ) -> Result<(), EngineError> {
+        let checked = self.arithmetic == Arithmetic::Checked;
+        let at = || inputs.iter().zip(&self.input_lens).map(|(x, &n)| at_point(x, n, point));
+        let finite = || !checked || at().all(|x| all_finite(x));
+        let io = (inputs, &self.input_lens[..]);
+        let one = point..point + 1;
+        let fine = match (&*self.body, &mut w.memory) {
+            (Body::Scalar(code), Memory::Scalar(m)) => code.run::<1>(m, one, io, outputs, checked),
+            (Body::Gradient(code, wrt), Memory::Scalar(m)) => code.run_reverse::<1>(m, one, io, (outputs, wrt)),
+            (Body::Native(machine, _), Memory::Native(m)) => machine.run(m, point, io, outputs) && finite(),
+            (Body::Tensor(code), Memory::Tensor(m)) => code.run(m, point, io, outputs) && finite(),
+            _ => return Err(EngineError::Workspace),
+        };
+        if fine { Ok(()) } else { self.hand_over(&at().collect::<Vec<_>>(), point, outputs) }
     }
 }
 

@@ -6,11 +6,13 @@ use crate::flat::{Flat, flatten};
 use crate::float::Float;
 use crate::native;
 use crate::options::{Agreement, Backend, Explain, Form, Options};
+use crate::reference::{Derive, Reference, gradient};
 use crate::scalar;
 use crate::scalar::estimate::{self, Times};
 use crate::tensor::{self, Manner};
-use crease_core::differentiate::{Technique, backprop};
+use crease_core::differentiate::{self, Technique, backprop};
 use crease_core::{Arithmetic, Atom, Builder, Kink, Layout, Op, Program, Shape, inline, scalarize, simplify};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +29,11 @@ use std::time::Instant;
 /// assert_eq!(y, [14.0]);
 /// ```
 pub fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+    compile_for(p, Reference::new(p, Derive::Same), options)
+}
+
+/// As [`compile`], for a program that is to say what the reference says.
+fn compile_for<T: Float>(p: &Program, reference: Reference, options: &Options) -> Result<Compiled<T>, EngineError> {
     let mut explain = Explain::default();
     if suits_scalar(p, options.form, &mut explain) {
         let flat = flatten(&scalar_form(p)?)?;
@@ -38,13 +45,13 @@ pub fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, 
                 Some((machine, lanes)) => Body::Native(machine, lanes.then_some(code)),
                 None => Body::Scalar(code),
             };
-            return Ok(compiled(body, p, options, explain, output_shapes(p)));
+            return Ok(compiled(body, p, reference, options, explain, output_shapes(p)));
         }
     }
     let manner =
         Manner { exact: options.agreement == Agreement::Bits, checked: options.arithmetic == Arithmetic::Checked };
     let code = tensor::build(&flatten(p)?, manner, &mut explain);
-    Ok(compiled(Body::Tensor(code), p, options, explain, output_shapes(p)))
+    Ok(compiled(Body::Tensor(code), p, reference, options, explain, output_shapes(p)))
 }
 
 /// So many numbers for each equation make a program one of tensors.
@@ -104,6 +111,7 @@ pub fn value_and_grad<T: Float>(p: &Program, wrt: &[usize], options: &Options) -
     if let Some(&index) = wrt.iter().find(|&&i| i >= inputs) {
         return Err(EngineError::NoSuchInput { index, inputs });
     }
+    let reference = Reference::new(p, Derive::Gradient(options.how.clone(), wrt.clone()));
     let own_joints = p.library().iter().any(|q| q.callees().iter().any(|c| c.joint.is_some()))
         || p.callees().iter().any(|c| c.joint.is_some());
     let through = options.how.technique_of("") == Technique::Auto;
@@ -119,33 +127,24 @@ pub fn value_and_grad<T: Float>(p: &Program, wrt: &[usize], options: &Options) -
         let flat = flatten(&scalar_form(p)?)?;
         if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), Some(&options.how.selection)) {
             if prefers_native(&estimate::gradient(&code, &flat), options, &mut explain) {
-                let derived = gradient_program(p, &wrt, options)?;
+                let derived = gradient(&*held(p, options)?, &wrt, &options.how)?;
                 let flat = flatten(&scalar_form(&derived)?)?;
                 if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(&derived)), None)
                     && let Some((machine, lanes)) = machine(&flat, &code, &derived, options, &mut explain)
                 {
                     explain.say("gradient: by the derived program");
                     let body = Body::Native(machine, lanes.then_some(code));
-                    return Ok(compiled(body, &derived, options, explain, output_shapes(&derived)));
+                    return Ok(compiled(body, &derived, reference, options, explain, output_shapes(&derived)));
                 }
             }
             explain.say("gradient: backward through the scalar code, zero adjoints skipped");
             describe(&mut explain, &code);
             let mut shapes = vec![Shape::scalar()];
             shapes.extend(wrt.iter().map(|&i| p.inputs()[i].shape.clone()));
-            let mut c = compiled(Body::Gradient(code, wrt), p, options, explain, shapes);
-            c.derive = Some(options.how.clone());
-            return Ok(c);
+            return Ok(compiled(Body::Gradient(code, wrt), p, reference, options, explain, shapes));
         }
     }
-    compile(&gradient_program(p, &wrt, options)?, options)
-}
-
-/// The derived program of the value and of the derivatives by some inputs.
-fn gradient_program(p: &Program, wrt: &[usize], options: &Options) -> Result<Program, EngineError> {
-    let derived = backprop(&held(p)?, &options.how)?;
-    let outputs: Vec<usize> = [0].into_iter().chain(wrt.iter().map(|i| i + 1)).collect();
-    Ok(derived.with_outputs(&outputs).ok_or(crease_core::BuildError::NoOutput)?)
+    compile_for(&gradient(&*held(p, options)?, &wrt, &options.how)?, reference, options)
 }
 
 /// How long a program is run if nobody says how often, in nanoseconds. So compilation never takes longer unasked.
@@ -215,7 +214,8 @@ fn machine<T: Float>(
 /// assert_eq!((y, dy), ([9.0], [6.0]));
 /// ```
 pub fn jvp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
-    compile(&crease_core::differentiate::jvp(&held(p)?, &options.how)?, options)
+    let reference = Reference::new(p, Derive::Jvp(options.how.clone()));
+    compile_for(&differentiate::jvp(&*held(p, options)?, &options.how)?, reference, options)
 }
 
 /// Compiles adjoint times Jacobian: inputs are those of the program and one adjoint for each output, outputs those of the
@@ -230,7 +230,8 @@ pub fn jvp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, Engi
 /// assert_eq!((y, dx), ([9.0], [60.0]));
 /// ```
 pub fn vjp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
-    compile(&crease_core::differentiate::vjp(&held(p)?, &options.how)?, options)
+    let reference = Reference::new(p, Derive::Vjp(options.how.clone()));
+    compile_for(&differentiate::vjp(&*held(p, options)?, &options.how)?, reference, options)
 }
 
 /// Compiles directional derivatives, right at kinks, for several directions at once: see
@@ -285,7 +286,9 @@ const LARGE: usize = 1 << 9;
 /// Differentiation reads a view of an assembly where its numbers come from. For the windows of a padded image that gives
 /// tables of indices in place of loops, which no kernel recognises. So such an assembly is negated twice, through which nothing
 /// reads; the flat form takes both signs away again, and derivatives carry them along for nothing.
-fn held(p: &Program) -> Result<Program, EngineError> {
+///
+/// The derivative then adds up in another order, so this is not done where every bit must agree.
+fn held<'p>(p: &'p Program, options: &Options) -> Result<Cow<'p, Program>, EngineError> {
     let padding = |v: crease_core::Value| {
         p.definition(v).is_some_and(|i| matches!(p.equation(i).op, Op::Assemble { .. })) && p.shape(v).len() >= LARGE
     };
@@ -293,8 +296,8 @@ fn held(p: &Program) -> Result<Program, EngineError> {
         (Op::View { layout: Layout::Strided { dims, .. }, .. }, [Atom::Value(v)]) => dims.len() > 1 && padding(*v),
         _ => false,
     };
-    if !p.callees().is_empty() || !p.equations().any(|e| windows(&e)) {
-        return Ok(p.clone());
+    if options.agreement == Agreement::Bits || !p.callees().is_empty() || !p.equations().any(|e| windows(&e)) {
+        return Ok(Cow::Borrowed(p));
     }
     let mut b = Builder::new(p.name());
     let mut map: Vec<Atom> =
@@ -329,7 +332,7 @@ fn held(p: &Program) -> Result<Program, EngineError> {
             Atom::Const(c) => b.constant(p.constant(c).clone()),
         });
     }
-    Ok(b.finish(&outputs)?)
+    Ok(Cow::Owned(b.finish(&outputs)?))
 }
 
 fn describe<T: Float>(explain: &mut Explain, code: &scalar::Code<T>) {
@@ -339,20 +342,20 @@ fn describe<T: Float>(explain: &mut Explain, code: &scalar::Code<T>) {
 
 fn compiled<T: Float>(
     body: Body<T>,
-    reference: &Program,
+    p: &Program,
+    reference: Reference,
     options: &Options,
     explain: Explain,
     outputs: Vec<Shape>,
 ) -> Compiled<T> {
-    let inputs: Vec<Shape> = reference.inputs().iter().map(|i| i.shape.clone()).collect();
+    let inputs: Vec<Shape> = p.inputs().iter().map(|i| i.shape.clone()).collect();
     Compiled {
-        body,
+        body: Arc::new(body),
         input_lens: lens(&inputs),
         inputs,
         outputs,
         arithmetic: options.arithmetic,
-        reference: Arc::new(reference.clone()),
-        derive: None,
+        reference,
         explain,
     }
 }

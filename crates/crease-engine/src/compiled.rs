@@ -3,10 +3,10 @@
 use crate::error::EngineError;
 use crate::float::Float;
 use crate::options::Explain;
+use crate::reference::Reference;
 use crate::{native, scalar, tensor};
-use crease_core::differentiate::{How, backprop};
 use crease_core::run::Unobserved;
-use crease_core::{Arithmetic, Program, Shape, Tensor};
+use crease_core::{Arithmetic, Shape, Tensor};
 use std::sync::Arc;
 
 /// A program compiled for `f64` or `f32`. It is immutable and can be shared between threads; what a run writes to is a
@@ -23,15 +23,14 @@ use std::sync::Arc;
 /// assert_eq!(y, [2.0]);
 /// ```
 pub struct Compiled<T: Float> {
-    pub(crate) body: Body<T>,
+    /// shared with the workspaces that were made for it
+    pub(crate) body: Arc<Body<T>>,
     pub(crate) inputs: Vec<Shape>,
     pub(crate) outputs: Vec<Shape>,
     pub(crate) input_lens: Vec<usize>,
     pub(crate) arithmetic: Arithmetic,
-    /// what the interpreter runs when something went wrong, to say what and where
-    pub(crate) reference: Arc<Program>,
-    /// how it is differentiated for that first
-    pub(crate) derive: Option<How>,
+    /// what the interpreter runs where a run is handed over to it
+    pub(crate) reference: Reference,
     pub(crate) explain: Explain,
 }
 
@@ -45,7 +44,26 @@ pub(crate) enum Body<T> {
     Gradient(scalar::Code<T>, Vec<usize>),
 }
 
-/// The memory of a run.
+impl<T: Float> Body<T> {
+    /// Memory for runs at one point.
+    fn memory(&self) -> Memory<T> {
+        match self {
+            Body::Scalar(code) => Memory::Scalar(code.memory(1, false)),
+            Body::Gradient(code, _) => Memory::Scalar(code.memory(1, true)),
+            Body::Native(machine, _) => Memory::Native(machine.memory()),
+            Body::Tensor(code) => Memory::Tensor(code.memory()),
+        }
+    }
+}
+
+/// The memory of runs at one point.
+pub(crate) enum Memory<T: Float> {
+    Scalar(scalar::Memory<T>),
+    Native(native::Memory<T>),
+    Tensor(tensor::Memory<T>),
+}
+
+/// The memory of a run. It belongs to the compiled program that made it, whose code it keeps.
 ///
 /// ```
 /// use crease_core::trace;
@@ -55,11 +73,12 @@ pub(crate) enum Body<T> {
 /// # drop(one_for_each_thread);
 /// ```
 pub struct Workspace<T: Float> {
-    pub(crate) scalar: Option<scalar::Memory<T>>,
-    pub(crate) native: Option<native::Memory<T>>,
+    /// The code that this is for. To hold it is to know it: as long as the workspace is there, no other code can come to lie at
+    /// its address.
+    pub(crate) body: Arc<Body<T>>,
+    pub(crate) memory: Memory<T>,
+    /// For several points at once, made when they come.
     pub(crate) lanes: Option<scalar::Memory<T>>,
-    pub(crate) tensor: Option<tensor::Memory<T>>,
-    pub(crate) owner: usize,
 }
 
 impl<T: Float> Workspace<T> {
@@ -73,8 +92,12 @@ impl<T: Float> Workspace<T> {
     /// assert!(c.workspace().bytes() < 1000);
     /// ```
     pub fn bytes(&self) -> usize {
-        let scalar: usize = self.scalar.iter().chain(&self.lanes).map(|m| m.bytes()).sum();
-        scalar + self.native.as_ref().map_or(0, |m| m.bytes()) + self.tensor.as_ref().map_or(0, |m| m.bytes())
+        let one = match &self.memory {
+            Memory::Scalar(m) => m.bytes(),
+            Memory::Native(m) => m.bytes(),
+            Memory::Tensor(m) => m.bytes(),
+        };
+        one + self.lanes.as_ref().map_or(0, |m| m.bytes())
     }
 }
 
@@ -89,18 +112,12 @@ impl<T: Float> Compiled<T> {
     /// c.run(&mut one_for_this_thread, &[&[2.0], &[3.0]], &mut [&mut [0.0]]).unwrap();
     /// ```
     pub fn workspace(&self) -> Workspace<T> {
-        let mut w = Workspace { scalar: None, native: None, lanes: None, tensor: None, owner: self.id() };
-        match &self.body {
-            Body::Scalar(code) => w.scalar = Some(code.memory(1, false)),
-            Body::Native(machine, _) => w.native = Some(machine.memory()),
-            Body::Gradient(code, _) => w.scalar = Some(code.memory(1, true)),
-            Body::Tensor(code) => w.tensor = Some(code.memory()),
-        }
-        w
+        Workspace { body: self.body.clone(), memory: self.body.memory(), lanes: None }
     }
 
-    pub(crate) fn id(&self) -> usize {
-        Arc::as_ptr(&self.reference) as usize
+    /// Whether a workspace was made for this code.
+    pub(crate) fn owns(&self, w: &Workspace<T>) -> bool {
+        Arc::ptr_eq(&self.body, &w.body)
     }
 
     /// The shapes of the inputs.
@@ -139,7 +156,8 @@ impl<T: Float> Compiled<T> {
         &self.explain
     }
 
-    /// Runs the program once. Nothing is allocated unless the run fails.
+    /// Runs the program once. Nothing is allocated unless the run is handed over to the interpreter, because it met a number that
+    /// is not finite.
     ///
     /// ```
     /// use crease_core::trace;
@@ -167,7 +185,7 @@ impl<T: Float> Compiled<T> {
     }
 
     pub(crate) fn check_inputs(&self, w: &Workspace<T>, points: usize, inputs: &[&[T]]) -> Result<(), EngineError> {
-        if w.owner != self.id() {
+        if !self.owns(w) {
             return Err(EngineError::Workspace);
         }
         if inputs.len() != self.inputs.len() {
@@ -194,13 +212,15 @@ impl<T: Float> Compiled<T> {
         Ok(())
     }
 
-    /// Something was not as it should be. The interpreter says what and where, or that all is well.
-    pub(crate) fn ask_interpreter(&self, inputs: &[&[T]]) -> Result<(), EngineError> {
+    /// Hands a run at one point over to the interpreter, whose answer, or whose error, counts.
+    pub(crate) fn hand_over(&self, inputs: &[&[T]], point: usize, outputs: &mut [&mut [T]]) -> Result<(), EngineError> {
         let tensors: Vec<Tensor<T>> =
             inputs.iter().zip(&self.inputs).filter_map(|(x, s)| Tensor::new(s.clone(), x.to_vec())).collect();
-        let derived = self.derive.as_ref().map(|how| backprop(&self.reference, how)).transpose()?;
-        let program = derived.as_ref().unwrap_or(&self.reference);
-        crease_core::run_with(program, &tensors, self.arithmetic, &mut Unobserved)?;
+        let answers = crease_core::run_with(self.reference.program()?, &tensors, self.arithmetic, &mut Unobserved)?;
+        for (out, answer) in outputs.iter_mut().zip(answers) {
+            let n = answer.data().len();
+            out[point * n..][..n].copy_from_slice(answer.data());
+        }
         Ok(())
     }
 }

@@ -316,9 +316,11 @@ impl Sweep {
             return Ok((vec![y], vec![Some(t)]));
         }
         if !left.is_zero() {
-            let (rise, left) = (self.b.constant(&Rational::ONE - &left), self.b.constant(left));
-            slope = self.b.mul(slope, rise)?;
-            slope = self.b.add(slope, left)?;
+            // one of the two is 0, so that nothing is rounded
+            let (one, left) = (self.b.constant(1), self.b.constant(left));
+            let down = self.b.sub(one, slope)?;
+            let down = self.b.mul(down, left)?;
+            slope = self.b.add(slope, down)?;
         }
         let y = self.b.mul(x, slope)?;
         let all = self.spread(slope)?;
@@ -357,37 +359,36 @@ impl Sweep {
         let tied = self.b.push1(Op::Compare(Comparison::Equal), &[x, y_all])?;
         let tied = self.spread(tied)?;
         let mut entered = self.b.mul(tied, t)?;
-        // members that are not tied stand aside with a tangent that comes before all others, or after them
-        let below = (Comparison::Less, Kink::Min(Lane::Axis), -1);
-        let above = (Comparison::Greater, Kink::Max(Lane::Axis), 1);
+        // members that are not tied stand aside with a tangent before which there is no other, or after which
+        let below = (Comparison::Less, Kink::Min(Lane::Axis));
+        let above = (Comparison::Greater, Kink::Max(Lane::Axis));
         let asides = match rank {
             Kink::Max(_) => vec![below],
             Kink::Min(_) => vec![above],
             _ => vec![below, above],
         };
-        for (comparison, end, step) in asides {
+        for (comparison, end) in asides {
             let there = self.b.push1(Op::Compare(comparison), &[x, y_all])?;
             let there = self.spread(there)?;
-            let mut aside = self.b.push1(Op::Kink(end), &[t])?;
-            if self.locked {
-                // strictly so, because the place of the winner counts, not only its tangent
-                let step = self.b.constant(step);
-                aside = self.b.add(aside, step)?;
-            }
+            let aside = self.b.push1(Op::Kink(end), &[t])?;
             let aside = repeated(&mut self.b, aside, &ts)?;
             let aside = self.b.mul(there, aside)?;
             entered = self.b.add(entered, aside)?;
         }
+        let t_best = self.b.push1(Op::Kink(rank.clone()), &[entered])?;
         if self.locked {
-            // the member that moves on first takes it all
+            // the first of the tied members that move on so takes it all; which they are is a matter of comparisons, whatever
+            // the size of the tangents
+            let best = repeated(&mut self.b, t_best, &ts)?;
+            let so = self.b.push1(Op::Compare(Comparison::Equal), &[t, best])?;
+            let winners = self.b.mul(tied, so)?;
             let choice = Choice { at_kink: Rational::ZERO, ties: Ties::First };
-            let best = self.b.push(Op::Joint(rank.clone(), choice), &[entered])?;
-            let weights = self.b.reshape(best[1], &xs)?;
+            let first = self.b.push(Op::Joint(Kink::Max(Lane::Axis), choice), &[winners])?;
+            let weights = self.b.reshape(first[1], &xs)?;
             let chosen = self.b.mul(x, weights)?;
             let y = self.b.sum(chosen, &[xs.rank() - 1])?;
-            return Ok((vec![y], vec![Some(best[0])]));
+            return Ok((vec![y], vec![Some(t_best)]));
         }
-        let t = self.b.push1(Op::Kink(rank.clone()), &[entered])?;
-        Ok((vec![y], vec![Some(t)]))
+        Ok((vec![y], vec![Some(t_best)]))
     }
 }

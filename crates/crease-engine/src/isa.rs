@@ -163,13 +163,13 @@ macro_rules! half {
             #[target_feature(enable = "avx512f,avx512vl")]
             unsafe fn load_some(from: *const $t, len: usize) -> Self {
                 // SAFETY: by the contract of the trait
-                $name(unsafe { x86::$load((1u16 << len.clamp(1, $n)).wrapping_sub(1) as x86::__mmask8, from) })
+                $name(unsafe { x86::$load(((1u16 << len.min($n)) - 1) as x86::__mmask8, from) })
             }
             #[inline]
             #[target_feature(enable = "avx512f,avx512vl")]
             unsafe fn store_some(self, to: *mut $t, len: usize) {
                 // SAFETY: by the contract of the trait
-                unsafe { x86::$store(to, (1u16 << len.clamp(1, $n)).wrapping_sub(1) as x86::__mmask8, self.0) }
+                unsafe { x86::$store(to, ((1u16 << len.min($n)) - 1) as x86::__mmask8, self.0) }
             }
             #[inline]
             #[target_feature(enable = "avx2,fma")]
@@ -210,13 +210,13 @@ macro_rules! masked {
         #[target_feature(enable = $features)]
         unsafe fn load_some(from: *const $t, len: usize) -> Self {
             // SAFETY: by the contract of the trait
-            unsafe { x86::$load(x86::$mask::MAX >> ($n - len.clamp(1, $n)), from) }
+            unsafe { x86::$load(((1u32 << len.min($n)) - 1) as x86::$mask, from) }
         }
         #[inline]
         #[target_feature(enable = $features)]
         unsafe fn store_some(self, to: *mut $t, len: usize) {
             // SAFETY: by the contract of the trait
-            unsafe { x86::$store(to, x86::$mask::MAX >> ($n - len.clamp(1, $n)), self) }
+            unsafe { x86::$store(to, ((1u32 << len.min($n)) - 1) as x86::$mask, self) }
         }
     };
 }

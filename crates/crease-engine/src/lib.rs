@@ -30,22 +30,29 @@
 //!
 //! # How closely it agrees with the interpreter
 //!
-//! [`Agreement::Bits`] is bit for bit, in `f64` and in `f32`. [`Agreement::Rounding`], the default, is so for the values of scalar
-//! code. In tensor code it takes sums in another order, fuses products into them and takes a common factor out of them (the
-//! rows of a matrix product are summed before they are multiplied), so a sum of n terms is off by at most n
-//! roundings of the sum of their absolute values; the exponential and the logarithm are off by 2 units in the last place, the
-//! hyperbolic tangent by 4. At kinks the choice is always that of the interpreter for the numbers that arrive there. NaN,
-//! infinities, subnormal numbers and signed zeros come out as there, with two exceptions under `Rounding`: a zero derivative may
-//! have the other sign, and a derivative that is multiplied by a zero adjoint or by a zero weight of a maximum is 0 even if
-//! it is infinite.
+//! [`Agreement::Bits`] is bit for bit, in `f64` and in `f32`, NaN and infinities included. [`Agreement::Rounding`], the default, is so
+//! for the values of scalar code. In tensor code it takes sums in another order, fuses products into them and takes a common
+//! factor out of them (the rows of a matrix product are summed before they are multiplied), so a sum of n terms is off by at
+//! most n roundings of the sum of their absolute values; the exponential and the logarithm are off by 2 units in the last place,
+//! the hyperbolic tangent by 4. At kinks the choice is always that of the interpreter for the numbers that arrive there. Subnormal
+//! numbers and signed zeros come out as there, except that a zero derivative may have the other sign under `Rounding`.
+//!
+//! What is not finite comes out as in the interpreter under `Rounding`, too: NaN for NaN, infinities for infinities. A backward
+//! sweep through scalar code leaves out products with zero adjoints, which is right for finite numbers only; so a run that meets
+//! others there is handed over to the interpreter, whose answer counts, in either arithmetic. (It takes the interpreter's time. Programs that live
+//! with infinities run at full speed under `Bits`.) One thing stays open: finite numbers that overflow may do so in one
+//! order of a sum and not in another, or in a product and not in a fused one.
 //!
 //! Kernels use the best vector instructions that the machine has. Another kind adds in another order, so under `Rounding` two
 //! kinds of machine may differ in the last places. The environment variable `CREASE_INSTRUCTIONS`, set to `avx2` or `portable`
 //! before the first run, holds a process to lesser ones: to compare results, or to test.
 //!
-//! In checked arithmetic a run that meets something that is not finite hands over to the interpreter, whose error says where.
-//! What nobody needs is not computed, so an error hidden there goes unnoticed, and a branch that was not chosen costs the time of
-//! a run by the interpreter if it fails.
+//! In checked arithmetic every run that meets something that is not finite is handed over to the interpreter: its error says where, and if
+//! it has none, its numbers are the answer. What nobody needs is not computed, so an error hidden there goes unnoticed, and a branch
+//! that was not chosen costs the time of a run by the interpreter if it fails.
+//!
+//! That all this holds is tested, not trusted: `tests/hostile.rs` takes every operation through every path, at sizes, strides, orders
+//! and numbers that are meant to hurt. `docs/memory-errors.md` tells how memory errors are looked for.
 //!
 //! Deliberately absent: anything that changes what a program means. Derivatives come from `crease_core::differentiate`, except for
 //! scalar code, whose backward sweep has the same rules.
@@ -79,6 +86,7 @@ mod kernel;
 #[cfg_attr(not(all(feature = "native", target_arch = "x86_64")), path = "native/absent.rs")]
 mod native;
 mod options;
+mod reference;
 mod scalar;
 mod tensor;
 mod unit;

@@ -16,8 +16,8 @@ pub enum Agreement {
     /// of several NaN comes out is left open.)
     Bits,
     /// Sums may be taken in another order (one that does not depend on the number of threads), products may be fused into
-    /// them and common factors taken out, functions of tensors are vectorised, and what is multiplied by a zero adjoint may be skipped. Values of scalar
-    /// programs still agree bit for bit.
+    /// them and common factors taken out, functions of tensors are vectorised, and finite numbers that are multiplied by a zero
+    /// adjoint may be skipped. Values of scalar programs still agree bit for bit.
     #[default]
     Rounding,
 }

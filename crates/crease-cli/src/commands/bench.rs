@@ -5,6 +5,7 @@
 
 use super::grad::{not_scalar, pick};
 use crate::budget;
+use crate::engine::distance;
 use crate::fault;
 use crate::how::HowArgs;
 use crate::interrupt::Interrupt;
@@ -18,8 +19,8 @@ use clap::Args;
 use crease_core::cost::{Overhead, Prices, cost, overhead};
 use crease_core::differentiate::{Mode, backprop};
 use crease_core::random::SplitMix64;
-use crease_core::{Arithmetic, Program, Rational, Tensor, run, simplify};
-use crease_engine::{Compiled, Explain, Float, Options, Workspace, compile, value_and_grad};
+use crease_core::{Arithmetic, Program, Rational, Shape, Tensor, run, simplify};
+use crease_engine::{Agreement, Compiled, Explain, Float, Options, Workspace, compile, value_and_grad};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -29,11 +30,16 @@ use std::time::{Duration, Instant};
 /// the ratio of counted costs and the bound of Theorem 2: what they differ by is what counting operations leaves out, such as memory
 /// traffic. Without --at the point is random: independent standard normal coordinates, drawn from --seed. Ctrl-C ends the
 /// measurement and keeps what there is.
+///
+/// Nothing is timed that is not right: the compiled value, and the compiled value with its gradient, are compared with the
+/// interpreter's first. Where they differ by more than the roundings of the operations counted, relative to the largest number of the list, this
+/// ends with exit code 1. With --json --values the compiled numbers are told, so that any other program can check them.
 #[derive(Args)]
 #[command(after_help = "Examples:
   crease bench examples/mlp.crease
   crease bench network.crease --at weights.json --wrt W,b --seconds 5 --f32
   crease bench -e 'norm1(v)' --at v.npy --explain --json
+  crease bench -e 'norm1(v)' --at v=[1,-2] --values --json
   crease bench clauses.crease --runs 1000000 --explain")]
 pub struct Bench {
     #[command(flatten)]
@@ -65,6 +71,14 @@ pub struct Bench {
     /// Compute in f32 instead of f64
     #[arg(long)]
     f32: bool,
+
+    /// Time code that agrees with the interpreter bit for bit: every sum in its order
+    #[arg(long)]
+    bits: bool,
+
+    /// Also print the compiled value and gradient
+    #[arg(long, requires = "json")]
+    values: bool,
 
     /// Also print what the compiler decided
     #[arg(long)]
@@ -147,16 +161,31 @@ impl Bench {
                 }
             }
         };
-        run(p, &point).map_err(refused(false))?;
+        let value_expected = run(p, &point).map_err(refused(false))?;
         let expected = run(&derived, &point).map_err(refused(true))?;
 
         let options = Options::default().arithmetic(Arithmetic::Ieee).how(how);
         let options = self.runs.into_iter().fold(options, Options::runs);
+        let options = if self.bits { options.agreement(Agreement::Bits) } else { options };
         let mut value = Ready::new(|| compile::<T>(p, &options))?;
         let mut gradient = Ready::new(|| value_and_grad::<T>(p, &wrt, &options))?;
         let inputs: Vec<&[T]> = point.iter().map(Tensor::data).collect();
+        value.run(&inputs)?;
         gradient.run(&inputs)?;
-        let off = expected.iter().zip(&gradient.outputs).map(|(e, g)| difference(e.data(), g)).fold(0.0, f64::max);
+        let allowed = if self.bits { 0.0 } else { roundings::<T>(&costs.counted) };
+        let off = [("value", &value_expected, &value.outputs), ("value and gradient", &expected, &gradient.outputs)]
+            .map(|(what, expected, got)| agree(what, expected, got, allowed));
+        let [value_off, gradient_off] = off;
+        let off = value_off?.max(gradient_off?);
+        let values = self.values.then(|| {
+            let numbers = |s: &Shape, x: &Vec<T>| nested(s.dims(), x);
+            let derivatives = wrt.iter().zip(&gradient.outputs[1..]).map(|(&i, g)| {
+                let input = &p.inputs()[i];
+                (input.name.to_string(), numbers(&input.shape, g))
+            });
+            let [v, with] = [&value, &gradient].map(|r| numbers(&Shape::scalar(), &r.outputs[0]));
+            object([("value", v), ("value_with_gradient", with), ("gradient", object(derivatives))])
+        });
         let mut tasks = [
             Task::new("value, compiled", || value.run(&inputs)),
             Task::new("value and gradient, compiled", || gradient.run(&inputs)),
@@ -181,6 +210,7 @@ impl Bench {
             explain: [value.code.explain().clone(), gradient.code.explain().clone()],
             costs,
             off,
+            values,
             stopped,
         })
     }
@@ -210,11 +240,45 @@ impl<T: Float> Ready<T> {
     }
 }
 
-/// The largest difference of two lists, relative to the largest number in them.
-fn difference<T: Float>(a: &[T], b: &[T]) -> f64 {
-    let size = a.iter().chain(b).map(|x| x.to_f64().abs()).fold(0.0, f64::max);
-    let off = a.iter().zip(b).map(|(a, b)| (a.to_f64() - b.to_f64()).abs()).fold(0.0, f64::max);
-    if off == 0.0 { 0.0 } else { off / size }
+/// How far compiled numbers may be from the interpreter's, relative to the largest of them: a rounding for each operation counted.
+fn roundings<T: Float>(counted: &Rational) -> f64 {
+    let unit = if T::NAME == "f32" { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    unit * (64.0 + counted.to_f64())
+}
+
+/// How far compiled outputs are from the interpreter's, if that is not too far.
+fn agree<T: Float>(what: &str, expected: &[Tensor<T>], got: &[Vec<T>], allowed: f64) -> Result<f64> {
+    let mut off = 0.0f64;
+    for (k, (e, g)) in expected.iter().zip(got).enumerate() {
+        let (far, at) = distance(e.data(), g);
+        if far > allowed {
+            let which = if k == 0 { "the value".into() } else { format!("number {at} of derivative {}", k - 1) };
+            return Err(anyhow!(
+                "compiled {what}: {which} is {} where the interpreter has {}, which is {far:.1e} of the largest number \
+                 there; {}",
+                g[at],
+                e.data()[at],
+                if allowed == 0.0 {
+                    "this is an error of crease, please report it".to_string()
+                } else {
+                    format!(
+                        "roundings make {allowed:.1e}. Unless its sums cancel, which --bits would tell, this is an error of \
+                         crease"
+                    )
+                },
+            ));
+        }
+        off = off.max(far);
+    }
+    Ok(off)
+}
+
+/// Numbers as nested arrays.
+fn nested<T: Float>(dims: &[usize], data: &[T]) -> Value {
+    match dims.split_first() {
+        None => data[0].to_f64().into(),
+        Some((&n, inner)) => data.chunks(data.len() / n).map(|part| nested(inner, part)).collect(),
+    }
 }
 
 struct Costs {
@@ -247,8 +311,10 @@ struct Report {
     bytes: [usize; 2],
     explain: [Explain; 2],
     costs: Costs,
-    /// How far the compiled gradient is from the interpreted one.
+    /// How far the compiled numbers are from the interpreted ones.
     off: f64,
+    /// The compiled numbers, if they are asked for.
+    values: Option<Value>,
     stopped: bool,
 }
 
@@ -343,6 +409,7 @@ impl Report {
             ("off", self.off.into()),
             ("stopped", self.stopped.into()),
         ];
+        members.extend(self.values.clone().map(|v| ("values", v)));
         if flags.explain {
             let lines = |e: &Explain| e.lines().iter().map(|l| Value::from(l.as_str())).collect();
             members.push(("explain", pair(self.explain.each_ref().map(lines))));
@@ -393,8 +460,17 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_relative_to_the_list() {
-        assert_eq!(difference(&[0.0, 4.0], &[0.0, 4.0]), 0.0);
-        assert_eq!(difference(&[0.0, 4.0], &[1.0, 4.0]), 0.25);
+    fn what_differs_too_far_is_a_fault() {
+        let expected = [Tensor::scalar(4.0), Tensor::vector(vec![1.0, -8.0]).unwrap()];
+        let told = |got: [f64; 2], allowed| {
+            agree("value and gradient", &expected, &[vec![4.0], got.to_vec()], allowed).map_err(|e| e.to_string())
+        };
+        assert_eq!(told([1.0, -8.0], 0.0), Ok(0.0));
+        assert_eq!(told([2.0, -8.0], 0.125), Ok(0.125));
+        let message = told([2.0, -8.0], 0.1).unwrap_err();
+        assert!(message.contains("number 0 of derivative 0 is 2 where the interpreter has 1"), "{message}");
+        // not a number is never close to one
+        assert!(told([f64::NAN, -8.0], 1e300).unwrap_err().contains("NaN"));
+        assert!(told([1.0, f64::INFINITY], 1e300).is_err());
     }
 }

@@ -29,6 +29,11 @@ impl<T: Float> Scratch<T> {
             positions: vec![0; longest],
         }
     }
+
+    /// Whether this was made for calls of so many numbers.
+    pub fn fits(&self, longest: usize) -> bool {
+        self.members.len() == longest
+    }
 }
 
 /// An operation on many numbers, by the slots of its arguments and results.

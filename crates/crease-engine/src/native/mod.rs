@@ -157,6 +157,7 @@ impl<T: Float> Machine<T> {
         (inputs, lens): (&[&[T]], &[usize]),
         outputs: &mut [&mut [T]],
     ) -> bool {
+        assert!(m.arena.len() == self.arena && m.scratch.fits(self.longest), "memory of other code");
         let mut at = self.first_input;
         for (input, &len) in inputs.iter().zip(lens) {
             let input = at_point(input, len, point);

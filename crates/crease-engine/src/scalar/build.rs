@@ -101,6 +101,7 @@ pub(crate) fn build<T: Float>(
         table: Vec::new(),
         outputs: Vec::new(),
         longest: 0,
+        looked: Vec::new(),
     };
     let mut register = vec![u32::MAX; f.values()];
     for (v, r) in register[..f.inputs].iter_mut().enumerate() {
@@ -163,10 +164,38 @@ pub(crate) fn build<T: Float>(
     }
     let mut outputs = f.outputs.iter().map(|&o| find(&register, o));
     code.outputs = output_lens.iter().map(|&n| outputs.by_ref().take(n).collect()).collect();
+    code.looked = super::looks::looks(&code);
+    assert!(code.is_sound(), "every argument is computed before it is read");
     Ok(code)
 }
 
 impl<T: Float> Code<T> {
+    /// Whether every group reads registers before its own, and all registers and stretches of tables are there: what unchecked
+    /// accesses rely on.
+    fn is_sound(&self) -> bool {
+        let outputs = self.outputs.iter().flatten().all(|&r| (r as usize) < self.registers);
+        outputs
+            && self.groups.iter().all(|g| {
+                let (first, count) = (g.first as usize, g.count as usize);
+                let table = |arity: usize| {
+                    let args = self.table.get(g.args as usize..g.args as usize + arity * count);
+                    args.is_some_and(|args| args.iter().all(|&r| r < g.first))
+                };
+                let read = match g.what {
+                    What::Unit(unit) => table(unit.arity()),
+                    What::Runs(unit, starts) => starts[..unit.arity()].iter().all(|&s| s as usize + count <= first),
+                    What::Lane(_, arity, ..) => table(arity as usize),
+                    What::Permute { length, .. } => table(2 * length as usize),
+                    What::Singles(from) => {
+                        let singles = self.singles.get(from as usize..from as usize + count);
+                        let before = |(i, s): (usize, &Single<T>)| s.args.iter().all(|&r| (r as usize) < first + i);
+                        singles.is_some_and(|all| all.iter().enumerate().all(before))
+                    }
+                };
+                read && first + count <= self.registers
+            })
+    }
+
     fn group(&mut self, group: Group<T>, results: u32) {
         self.registers += (group.count * results) as usize;
         self.groups.push(group);

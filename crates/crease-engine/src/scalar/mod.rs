@@ -16,6 +16,7 @@ mod build;
 pub(crate) mod estimate;
 mod forward;
 pub(crate) mod lanes;
+mod looks;
 mod reverse;
 
 pub(crate) use build::build;
@@ -42,6 +43,8 @@ pub(crate) struct Code<T> {
     outputs: Vec<Vec<u32>>,
     /// The longest lane.
     longest: usize,
+    /// Registers in which something that is not finite shows first: see [`looks`].
+    looked: Vec<std::ops::Range<usize>>,
 }
 
 /// Equations of one operation and one depth.
@@ -137,6 +140,18 @@ impl<T: Float> Code<T> {
         }
     }
 
+    /// Whether memory was made for this code and so many points: what unchecked accesses rely on, beside the tables, which
+    /// [`build`] has gone through.
+    fn fits(&self, m: &Memory<T>, lanes: usize, reverse: bool) -> bool {
+        let numbers = self.registers * lanes;
+        m.registers.len() == numbers && (!reverse || m.adjoints.len() == numbers)
+    }
+
+    /// Whether all that is not an argument of something that would show it is finite.
+    fn finite<const L: usize>(&self, m: &Memory<T>) -> bool {
+        self.looked.iter().all(|r| crate::float::all_finite(&m.registers[r.start * L..r.end * L]))
+    }
+
     /// Runs at up to `L` points from number `from` on; false if something was not finite and that was asked.
     pub fn run<const L: usize>(
         &self,
@@ -146,6 +161,7 @@ impl<T: Float> Code<T> {
         outputs: &mut [&mut [T]],
         checked: bool,
     ) -> bool {
+        assert!(self.fits(m, L, false), "memory of other code");
         for lane in 0..L {
             // lanes left over repeat the last point
             self.load::<L>(m, inputs, lens, (points.start + lane).min(points.end - 1), lane);
@@ -159,18 +175,19 @@ impl<T: Float> Code<T> {
                 }
             }
         }
-        !checked || crate::float::all_finite(&m.registers[self.consts.len() * L..])
+        !checked || self.finite::<L>(m)
     }
 
-    /// As [`Code::run`] with the gradient of the one output behind the value: one slice for each of the inputs `wrt`.
+    /// As [`Code::run`] with the gradient of the one output behind the value: one slice for each of the inputs `wrt`. False if
+    /// something was not finite, in whatever arithmetic: the sweep leaves out products with zero, which are 0 only of what is.
     pub fn run_reverse<const L: usize>(
         &self,
         m: &mut Memory<T>,
         points: std::ops::Range<usize>,
         (inputs, lens): (&[&[T]], &[usize]),
         (outputs, wrt): (&mut [&mut [T]], &[usize]),
-        checked: bool,
     ) -> bool {
+        assert!(self.fits(m, L, true), "memory of other code");
         for lane in 0..L {
             self.load::<L>(m, inputs, lens, (points.start + lane).min(points.end - 1), lane);
         }
@@ -203,11 +220,8 @@ impl<T: Float> Code<T> {
                 }
             }
         }
-        let mut fine = true;
-        if checked {
-            let inputs = &m.adjoints[self.consts.len() * L..(self.consts.len() + self.inputs) * L];
-            fine = crate::float::all_finite(inputs) && crate::float::all_finite(&m.registers[self.consts.len() * L..]);
-        }
+        let inputs = self.consts.len() * L..(self.consts.len() + self.inputs) * L;
+        let fine = crate::float::all_finite(&m.adjoints[inputs]) && self.finite::<L>(m);
         // adjoints are zero between runs: groups have cleared theirs
         m.adjoints[..(self.consts.len() + self.inputs) * L].fill(T::ZERO);
         fine

@@ -1,8 +1,10 @@
 //! Gradients: adjoints backward through the groups, zeros skipped.
 //!
 //! The rules are those of `crease_core::differentiate`, each with its products in the same order, so a gradient differs from
-//! that of the derived program by the order of its sums, and in that a zero adjoint stays zero even where it meets an
-//! infinite derivative. A group finds the adjoints of its results, passes them on to its arguments, and clears its own.
+//! that of the derived program by the order of its sums alone, as long as everything is finite: then a product with a zero adjoint is
+//! zero, and leaving it out changes nothing. Operations whose slope may be infinite where they are finite (the square root of 0, the
+//! logarithm of next to nothing) pass on zero adjoints, too, so that what is not finite shows in the result; such a run is
+//! handed over to the interpreter. A group finds the adjoints of its results, passes them on to its arguments, and clears its own.
 
 use super::forward::lanes_of;
 use super::{Code, Group, Memory, What, lanes};
@@ -39,16 +41,28 @@ impl<T: Float, const L: usize> Kernel for Reverse<'_, T, L> {
                     for i in (0..g.count as usize).rev() {
                         let s = &code.singles[from as usize + i];
                         let at = g.first + i as u32;
-                        if !T::all_zero(adjoint::<T, L>(&mut m.adjoints, at)) {
+                        if may_be_steep(&s.unit) || !T::all_zero(adjoint::<T, L>(&mut m.adjoints, at)) {
                             one::<T, L>(m, s.unit, s.at, at, s.args);
                         }
                     }
                 }
-                What::Lane(op, arity, _, _) => lane_group::<T, L>(code, m, g, op, arity as usize),
+                What::Lane(op, arity, _, consecutive) => {
+                    lane_group::<T, L>(code, m, g, op, (arity as usize, consecutive));
+                }
                 // not in programs that are run backward
                 What::Permute { .. } => {}
             }
         }
+    }
+}
+
+/// Whether the slope may be infinite where argument and value are finite.
+#[inline(always)]
+fn may_be_steep<T>(unit: &Unit<T>) -> bool {
+    match unit {
+        Unit::Inv | Unit::Log | Unit::Sqrt => true,
+        Unit::Power(k) => !matches!(k, 0..=2),
+        _ => false,
     }
 }
 
@@ -130,7 +144,10 @@ fn backward<T: Float, const L: usize>(m: &mut Memory<T>, g: &Group<T>, unit: Uni
 #[inline(always)]
 fn each<T: Float, const L: usize>(m: &mut Memory<T>, g: &Group<T>, unit: Unit<T>, args: Args<'_>) {
     for start in (0..g.count as usize).step_by(BLOCK) {
-        let mut mask = nonzero::<T, L>(m, g, start);
+        let mut mask = match may_be_steep(&unit) {
+            true => u32::MAX >> (BLOCK - BLOCK.min(g.count as usize - start)),
+            false => nonzero::<T, L>(m, g, start),
+        };
         while mask != 0 {
             let i = start + mask.trailing_zeros() as usize;
             one::<T, L>(m, unit, g.pick.at, g.first + i as u32, args.of(i, g.count as usize));
@@ -148,13 +165,12 @@ fn adjoint<T, const L: usize>(adjoints: &mut [T], register: u32) -> &mut [T; L] 
     unsafe { &mut *adjoints.as_mut_ptr().add(at).cast::<[T; L]>() }
 }
 
-/// Adds to the adjoint of a register, lane by lane; lanes whose own adjoint is zero give nothing.
+/// Adds to the adjoint of a register, lane by lane.
 #[inline(always)]
 fn give<T: Float, const L: usize>(adjoints: &mut [T], register: u32, a: &[T; L], f: impl Fn(usize, T) -> T) {
     let to = adjoint::<T, L>(adjoints, register);
     for l in 0..L {
-        let share = f(l, a[l]);
-        to[l] += if L > 1 && a[l] == T::ZERO { T::ZERO } else { share };
+        to[l] += f(l, a[l]);
     }
 }
 
@@ -259,7 +275,13 @@ fn pair<T: Float, const L: usize>(
 }
 
 /// A group of lanes.
-fn lane_group<T: Float, const L: usize>(code: &Code<T>, m: &mut Memory<T>, g: &Group<T>, op: LaneOp, arity: usize) {
+fn lane_group<T: Float, const L: usize>(
+    code: &Code<T>,
+    m: &mut Memory<T>,
+    g: &Group<T>,
+    op: LaneOp,
+    (arity, consecutive): (usize, bool),
+) {
     if op == LaneOp::Sort {
         return sorted::<T, L>(code, m, g, arity);
     }
@@ -277,8 +299,10 @@ fn lane_group<T: Float, const L: usize>(code: &Code<T>, m: &mut Memory<T>, g: &G
             }
             let count = g.count as usize;
             let table = &code.table[g.args as usize..][..arity * count];
+            // the members of a single lane at one point may lie side by side
+            let run = (L == 1 && consecutive).then(|| table[0] as usize..table[0] as usize + arity);
             let mut winners =
-                Winners { adjoints: &mut m.adjoints, registers: &m.registers, table, i, count, lanes: L, l };
+                Winners { adjoints: &mut m.adjoints, registers: &m.registers, table, i, count, lanes: L, l, run };
             let y = m.registers[at];
             match op {
                 LaneOp::Max | LaneOp::Min | LaneOp::Order(_) => winners.share(arity, a, y, g.pick, false),
@@ -294,10 +318,8 @@ fn lane_group<T: Float, const L: usize>(code: &Code<T>, m: &mut Memory<T>, g: &G
                     lanes::gather::<T, L>(code, &m.registers, (g, i, arity), l, members);
                     let results = &mut m.results[..arity + 1];
                     lanes::evaluate(op, members, Some(g.pick), (rest, &mut m.positions), results);
-                    let mut winners =
-                        Winners { adjoints: &mut m.adjoints, registers: &m.registers, table, i, count, lanes: L, l };
                     for (k, &w) in results[1..].iter().enumerate() {
-                        winners.give(k, a * w);
+                        m.adjoints[table[k * count + i] as usize * L + l] += a * w;
                     }
                 }
                 LaneOp::Sort => {}
@@ -316,6 +338,8 @@ struct Winners<'a, T> {
     count: usize,
     lanes: usize,
     l: usize,
+    /// Where the members lie, if they lie side by side.
+    run: Option<std::ops::Range<usize>>,
 }
 
 impl<T: Float> Winners<'_, T> {
@@ -344,6 +368,13 @@ impl<T: Float> Winners<'_, T> {
             return;
         }
         let hit = |s: &Self, k: &usize| size(s.member(*k)) == y;
+        #[allow(clippy::eq_op)] // only what is finite differs from itself by nothing
+        if a - a != T::ZERO {
+            // a weight of zero is no reason to leave it out
+            for k in (0..arity).filter(|k| !hit(self, k)).collect::<Vec<_>>() {
+                self.give(k, a * T::ZERO);
+            }
+        }
         match pick.ties {
             Ties::First => {
                 if let Some(k) = self.first(arity, y, sizes) {
@@ -369,15 +400,10 @@ impl<T: Float> Winners<'_, T> {
 
     /// The first member that equals the value.
     fn first(&self, arity: usize, y: T, sizes: bool) -> Option<usize> {
-        let start = self.table[self.i] as usize;
-        // a single lane of consecutive registers at one point is searched as it lies
-        if self.lanes == 1 && self.count == 1 && self.table[arity - 1] as usize == start + arity - 1 && arity > 16 {
-            let found = lane::position(&self.registers[start..start + arity], y, sizes)?;
-            if self.table[found] as usize == start + found {
-                return Some(found);
-            }
+        match &self.run {
+            Some(run) if arity > 16 => lane::position(&self.registers[run.clone()], y, sizes),
+            _ => (0..arity).find(|&k| (if sizes { self.member(k).size() } else { self.member(k) }) == y),
         }
-        (0..arity).find(|&k| (if sizes { self.member(k).size() } else { self.member(k) }) == y)
     }
 }
 

@@ -74,8 +74,8 @@ impl<T: Float> Gemm<'_, T> {
         let [m, n, k] = self.size;
         let [va, vb, vo] = self.views;
         // every element that is read or written lies inside, so that no single access has to be checked
-        assert!(va.index(m - 1, k - 1) < self.a.len() && vb.index(k - 1, n - 1) < self.b.len());
-        assert!(vo.index(m - 1, n - 1) < self.out.len() && vo.column == 1);
+        assert!(va.fits(m, k, self.a.len()) && vb.fits(k, n, self.b.len()) && vo.fits(m, n, self.out.len()));
+        assert!(vo.column == 1);
         let [for_b, for_a] = spaces(&vb, self.size);
         let (panels, rest) = self.space.split_at_mut(for_b);
         let block = &mut rest[..for_a];

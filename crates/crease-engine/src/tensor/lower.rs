@@ -49,11 +49,12 @@ pub(crate) enum Kind<T> {
     Unit(Unit<T>, Vec<Arg<T>>),
     /// Adds the arguments into zeros through index maps.
     Assemble(Vec<(Arg<T>, Layout)>),
-    /// m, n, k, and the number of products.
+    /// m, n, k, and the number of products. A product that stands for a sum of others is that sum only if it is finite.
     MatMul {
         a: Matrix,
         b: Matrix,
         size: [usize; 4],
+        stands_for_sum: bool,
     },
     /// On `count` lanes of `n` numbers that lie side by side. Values first, then weights if there are any.
     Lane {
@@ -267,7 +268,7 @@ impl<T: Float> Lowering<'_, T> {
                 let k = f.operand_len(args[0]) / (batch * m);
                 let a = self.matrix(args[0], [batch, m, k], *transpose_a);
                 let b = self.matrix(args[1], [batch, k, n], *transpose_b);
-                let b = self.node(Kind::MatMul { a, b, size: [m, n, k, batch] }, &[len])[0];
+                let b = self.node(Kind::MatMul { a, b, size: [m, n, k, batch], stands_for_sum: false }, &[len])[0];
                 self.set(e, 0, b);
             }
             op => match lower(op) {

@@ -42,11 +42,18 @@ pub(crate) struct Code<T> {
 enum Step<T> {
     Fused(block::Fused<T>),
     Assemble(assemble::Assembly<T>, Buf),
-    Product(product::Product, Buf),
+    /// And whether it is right only if it is finite.
+    Product(product::Product, Buf, bool),
     Transform(hadamard::Transform<T>, Buf),
     Lanes(lanes::Lanes<T>),
     Across(across::Across),
-    Permute { src: Buf, perm: Buf, n: usize, inverse: bool, out: Buf },
+    Permute {
+        src: Buf,
+        perm: Buf,
+        n: usize,
+        inverse: bool,
+        out: Buf,
+    },
     Conv(windows::Conv, windows::Pass, Buf),
     Pool(pool::Pool),
     Unpool(pool::Unpool),
@@ -142,9 +149,9 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
         node.out.iter().for_each(|&b| needed[b as usize] = true);
         steps.push(match &node.kind {
             Kind::Assemble(pieces) => Step::Assemble(assemble::build(pieces, out, lens[out as usize]), out),
-            Kind::MatMul { a, b, size } => {
+            Kind::MatMul { a, b, size, stands_for_sum } => {
                 let product = product::build(*a, *b, out, *size);
-                let fast = if manner.exact { None } else { hadamard::recognise(&product, &origins) };
+                let fast = if manner.exact || *stands_for_sum { None } else { hadamard::recognise(&product, &origins) };
                 match fast {
                     Some(t) => {
                         explain.say(format!("matrix product {}", t.describe()));
@@ -153,7 +160,7 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
                     None => {
                         explain.say(format!("matrix product {}", product.describe()));
                         space = space.max(product.space());
-                        Step::Product(product, out)
+                        Step::Product(product, out, *stands_for_sum)
                     }
                 }
             }
@@ -231,7 +238,8 @@ impl<T: Float> Code<T> {
         }
     }
 
-    /// Runs at point number `point` of slices that hold several; false if something was not finite and that was asked.
+    /// Runs at point number `point` of slices that hold several; false if something was not finite and that was asked, or if that
+    /// means that the numbers may be wrong.
     pub fn run(
         &self,
         m: &mut Memory<T>,
@@ -240,14 +248,14 @@ impl<T: Float> Code<T> {
         outputs: &mut [&mut [T]],
     ) -> bool {
         let input = |i: usize| at_point(inputs[i], lens[i], point);
-        let arena = m.arena.all().as_mut_ptr();
+        assert!(m.table.len() == self.places.len() && m.positions.len() == self.positions, "memory of other code");
+        let arena = m.arena.all();
         for (entry, &(place, len)) in m.table.iter_mut().zip(&self.places) {
             let start = match place {
                 Place::Input(i) => input(i as usize).as_ptr().cast_mut(),
                 Place::Output(i) => outputs[i as usize][point * len..][..len].as_mut_ptr(),
                 Place::Const(at) => self.consts[at..at + len].as_ptr().cast_mut(),
-                // SAFETY: the planner has made the arena large enough
-                Place::Arena(at) => unsafe { arena.add(at) },
+                Place::Arena(at) => arena[at..at + len].as_mut_ptr(),
             };
             *entry = (start, len);
         }
@@ -266,7 +274,7 @@ impl<T: Float> Code<T> {
         let exact = self.manner.exact;
         match step {
             Step::Fused(f) => return f.run(p, space, self.manner),
-            Step::Product(product, _) => product.run(p, space, exact),
+            Step::Product(product, ..) => product.run(p, space, self.manner),
             Step::Transform(t, _) => t.run(p),
             Step::Assemble(a, _) => a.run(p, space, exact),
             Step::Lanes(lanes) => lanes.run(p, space, positions, exact),
@@ -282,7 +290,8 @@ impl<T: Float> Code<T> {
             }
         }
         match step {
-            Step::Product(_, out) | Step::Transform(_, out) | Step::Assemble(_, out) | Step::Conv(_, _, out) => {
+            Step::Product(_, out, true) => all_finite(p.read(*out)),
+            Step::Product(_, out, false) | Step::Transform(_, out) | Step::Assemble(_, out) | Step::Conv(_, _, out) => {
                 self.look(p, &[*out])
             }
             Step::Lanes(lanes) => self.look(p, &lanes.out[..1]),

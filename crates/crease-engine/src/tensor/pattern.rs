@@ -238,7 +238,7 @@ fn stretches(windows: &Windows, layout: &Layout, rows: usize, kernels: usize) ->
 
 /// Windows times kernels, if all readers take the result channel by channel.
 fn forward<T: Float>(n: &mut Nodes<T>, u: &Uses, i: usize) -> Option<(Conv, Layout, Buf, Buf)> {
-    let Kind::MatMul { a, b, size: [m, o, k, 1] } = n.nodes[i].kind else { return None };
+    let Kind::MatMul { a, b, size: [m, o, k, 1], .. } = n.nodes[i].kind else { return None };
     let (image, windows) = windows_of(n, u, &a, m, k)?;
     let old = n.nodes[i].out[0];
     if n.outputs.contains(&old) {
@@ -285,7 +285,7 @@ fn channels(n_rows: usize, kernels: usize, windows: &Windows, m: &Arg<()>) -> Op
 /// Adjoints times windows: the adjoint of the kernels.
 fn by_kernels<T: Float>(n: &Nodes<T>, u: &Uses, i: usize) -> Option<(Conv, Buf)> {
     // [o, rows] @ [rows, k]
-    let Kind::MatMul { a, b, size: [o, k, rows, 1] } = n.nodes[i].kind else { return None };
+    let Kind::MatMul { a, b, size: [o, k, rows, 1], .. } = n.nodes[i].kind else { return None };
     let (image, windows) = windows_of(n, u, &b, rows, k)?;
     let (values, stretches) = adjoints(n, u, &a, rows, o, &windows, true)?;
     let conv = Conv { windows, image, kernels: (0, 0, 0, 0), count: o, stretches, values };
@@ -324,7 +324,7 @@ fn by_image<T: Float>(n: &Nodes<T>, u: &Uses, i: usize) -> Option<(Conv, Buf)> {
     if u.readers[*product as usize].len() != 1 || n.outputs.contains(product) {
         return None;
     }
-    let Kind::MatMul { a, b, size: [rows, k, o, 1] } = n.nodes[maker].kind else { return None };
+    let Kind::MatMul { a, b, size: [rows, k, o, 1], .. } = n.nodes[maker].kind else { return None };
     let windows = Windows::new(layout, rows, k)?;
     let (values, stretches) = adjoints(n, u, &a, rows, o, &windows, false)?;
     let kernels = (b.buf, b.offset, b.row, b.column);

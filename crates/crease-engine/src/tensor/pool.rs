@@ -115,12 +115,13 @@ fn give<T: Float, I: Isa>(x: &[T], out: &mut [T], to: usize, len: usize) {
     }
 }
 
-/// The adjoints of the rows that a column has won; of all whose value is NaN.
+/// The adjoints of the rows that a column has won, and 0 times those of the others, which is 0 of all that is finite; of all
+/// whose value is NaN.
 #[inline(always)]
 fn shares<T: Float>(adjoint: &Few<T>, winners: &Few<T>, values: &Few<T>, number: T) -> Few<T> {
     let mut out = [T::ZERO; WIDEST];
     for i in 0..WIDEST {
-        let won = if winners[i] == number { adjoint[i] } else { T::ZERO };
+        let won = if winners[i] == number { adjoint[i] } else { adjoint[i] * T::ZERO };
         #[allow(clippy::eq_op)] // only NaN differs from itself
         let odd = values[i] != values[i];
         out[i] = if odd { adjoint[i] * values[i] } else { won };

@@ -4,6 +4,7 @@
 //! times a matrix, and an outer product, are loops of their own, because there every number is needed but once. Where
 //! every bit must agree, sums are taken in the interpreter's order, with products vectorised across columns.
 
+use super::block::Manner;
 use super::gemm::{self, Gemm};
 use super::lower::{Buf, Matrix};
 use super::memory::Pointers;
@@ -68,7 +69,7 @@ impl Product {
         gemm::space(&b, [self.m, self.n, self.k]).max(copied)
     }
 
-    pub fn run<T: Float>(&self, p: &Pointers<'_, T>, space: &mut [T], exact: bool) {
+    pub fn run<T: Float>(&self, p: &Pointers<'_, T>, space: &mut [T], how: Manner) {
         let (a, b, out) = (p.read(self.a.buf), p.read(self.b.buf), p.write(self.out.buf));
         for s in 0..self.batch {
             let view = |m: &Matrix| View {
@@ -77,10 +78,10 @@ impl Product {
                 column: m.column,
             };
             let (va, vb, vo) = (view(&self.a), view(&self.b), view(&self.out));
-            if exact {
+            if how.exact {
                 dispatch(Exact { a, b, out, views: [va, vb, vo], size: [self.m, self.n, self.k] });
             } else {
-                multiply(a, b, out, [va, vb, vo], [self.m, self.n, self.k], space);
+                multiply(a, b, out, [va, vb, vo], [self.m, self.n, self.k], space, how);
             }
         }
     }
@@ -100,6 +101,13 @@ impl View {
         (self.at as isize + i as isize * self.row + j as isize * self.column) as usize
     }
 
+    /// Whether all of a matrix of that size lies inside a slice of `len` numbers, whichever way its rows and columns run.
+    pub fn fits(&self, rows: usize, columns: usize, len: usize) -> bool {
+        let (down, across) = ((rows as isize - 1) * self.row, (columns as isize - 1) * self.column);
+        let (low, high) = (down.min(0) + across.min(0), down.max(0) + across.max(0));
+        self.at as isize + low >= 0 && self.at as isize + high < len as isize
+    }
+
     fn transposed(self) -> View {
         View { at: self.at, row: self.column, column: self.row }
     }
@@ -112,16 +120,20 @@ fn multiply<T: Float>(
     [va, vb, vo]: [View; 3],
     [m, n, k]: [usize; 3],
     space: &mut [T],
+    how: Manner,
 ) {
+    // 0 times infinity is not 0; but what a checked run has met that is not finite is not its business any more
+    let skips = how.checked;
     if k == 1 {
         return dispatch(Outer { a, b, out, views: [va, vb, vo], size: [m, n] });
     }
     if m == 1 && vb.column == 1 && vo.column == 1 {
-        return dispatch(Rows { x: a, at: va.at, step: va.column, matrix: b, view: vb, out, to: vo.at, size: [k, n] });
+        let (step, size) = (va.column, [k, n]);
+        return dispatch(Rows { x: a, at: va.at, step, matrix: b, view: vb, out, to: vo.at, size, skips });
     }
     if n == 1 && va.row == 1 && vo.row == 1 {
-        let view = va.transposed();
-        return dispatch(Rows { x: b, at: vb.at, step: vb.row, matrix: a, view, out, to: vo.at, size: [k, m] });
+        let (view, step, size) = (va.transposed(), vb.row, [k, m]);
+        return dispatch(Rows { x: b, at: vb.at, step, matrix: a, view, out, to: vo.at, size, skips });
     }
     if n == 1 && va.column == 1 && vb.row == 1 {
         let x = &b[vb.at..][..k];
@@ -190,8 +202,8 @@ impl<T: Float> Narrow<'_, T> {
         let [m, n, k] = self.size;
         let [va, vb, vo] = self.views;
         // every element that is read or written lies inside, so that no single access has to be checked
-        assert!(va.index(m - 1, k - 1) < self.a.len() && vb.index(k - 1, n - 1) < self.b.len());
-        assert!(vo.index(m - 1, n - 1) < self.out.len());
+        assert!(va.fits(m, k, self.a.len()) && vb.fits(k, n, self.b.len()) && vo.fits(m, n, self.out.len()));
+        assert!(vb.column == 1 && vo.column == 1);
         let mut i = 0;
         while i + 5 <= m {
             self.tile::<I, N, 5>(i, out);
@@ -284,6 +296,8 @@ struct Rows<'a, T> {
     out: &'a mut [T],
     to: usize,
     size: [usize; 2],
+    /// Whether rows that are multiplied by zeros are left out.
+    skips: bool,
 }
 
 impl<T: Float> Kernel for Rows<'_, T> {
@@ -298,16 +312,18 @@ impl<T: Float> Kernel for Rows<'_, T> {
         // four rows at a time, so that the sums are loaded and stored a quarter as often
         while l + 4 <= k {
             let w = [x(l), x(l + 1), x(l + 2), x(l + 3)];
-            if w != [T::ZERO; 4] {
-                let row = |i: usize| &self.matrix[self.view.index(l + i, 0)..][..n];
-                let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
-                for (j, o) in out.iter_mut().enumerate() {
-                    *o = if I::FMA {
-                        w[3].fused(r3[j], w[2].fused(r2[j], w[1].fused(r1[j], w[0].fused(r0[j], *o))))
-                    } else {
-                        *o + w[0] * r0[j] + w[1] * r1[j] + w[2] * r2[j] + w[3] * r3[j]
-                    };
-                }
+            if self.skips && w == [T::ZERO; 4] {
+                l += 4;
+                continue;
+            }
+            let row = |i: usize| &self.matrix[self.view.index(l + i, 0)..][..n];
+            let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
+            for (j, o) in out.iter_mut().enumerate() {
+                *o = if I::FMA {
+                    w[3].fused(r3[j], w[2].fused(r2[j], w[1].fused(r1[j], w[0].fused(r0[j], *o))))
+                } else {
+                    *o + w[0] * r0[j] + w[1] * r1[j] + w[2] * r2[j] + w[3] * r3[j]
+                };
             }
             l += 4;
         }

@@ -28,7 +28,7 @@ fn sums_of_products<T: Float>(n: &mut Nodes<T>) {
     let mut gone: HashSet<usize> = HashSet::new();
     for i in 0..n.nodes.len() {
         let Some((negation, product)) = summed_product(n, &u, i) else { continue };
-        let Kind::MatMul { a, b, size: [m, columns, k, batch] } = n.nodes[product].kind else { continue };
+        let Kind::MatMul { a, b, size: [m, columns, k, batch], .. } = n.nodes[product].kind else { continue };
         // summed by the node that makes it, if it is one that runs element by element
         let Some(maker) = u.maker[a.buf as usize] else { continue };
         if !matches!(n.nodes[maker].kind, Kind::Unit(..)) {
@@ -41,7 +41,8 @@ fn sums_of_products<T: Float>(n: &mut Nodes<T>) {
         let row = Matrix { buf: sum, offset: 0, batch: k as isize, row: k as isize, column: 1 };
         let out = n.nodes[i].out[0];
         let to = if negation.is_some() { buffer(n, batch * columns) } else { out };
-        n.nodes[product] = Node { kind: Kind::MatMul { a: row, b, size: [1, columns, k, batch] }, out: vec![to] };
+        let kind = Kind::MatMul { a: row, b, size: [1, columns, k, batch], stands_for_sum: true };
+        n.nodes[product] = Node { kind, out: vec![to] };
         if let Some(minus) = negation {
             n.nodes[minus] = Node { kind: Kind::Unit(Unit::Neg, vec![Arg::Direct(to)]), out: vec![out] };
         }

@@ -16,11 +16,11 @@ use crease_core::shape::Dim;
 /// A matrix of windows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Windows {
-    /// Where each stretch of rows begins.
+    /// Where the lowest column of the first row of each stretch stands.
     pub bases: Vec<u32>,
-    /// The number of rows in a stretch, and how far apart they are.
+    /// The number of rows in a stretch, and how far apart they are: forward.
     pub along: Dim,
-    /// The offsets of the columns.
+    /// The offsets of the columns from the lowest of them.
     pub offsets: Vec<u32>,
 }
 
@@ -39,11 +39,24 @@ impl Windows {
         if along.stride <= 0 || column.iter().map(|d| d.size).product::<usize>() != columns {
             return None;
         }
-        let walk = |offset: usize, dims: &[Dim]| -> Vec<u32> {
-            let loops: Vec<(usize, isize)> = dims.iter().map(|d| (d.size, d.stride)).collect();
-            Layout::strided(offset, &loops).iter().map(|i| i as u32).collect()
+        let walk = |start: isize, dims: &[Dim]| -> Option<Vec<u32>> {
+            let mut places = vec![start];
+            for d in dims {
+                let steps = |&from: &isize| (0..d.size as isize).map(move |i| from + i * d.stride);
+                places = places.iter().flat_map(steps).collect();
+            }
+            places.into_iter().map(|p| u32::try_from(p).ok()).collect()
         };
-        Some(Windows { bases: walk(*offset, outer), along: *along, offsets: walk(0, column) })
+        // columns that go backward begin at their lowest, so that nothing lies before a base
+        let below: isize = column.iter().map(|d| (d.size as isize - 1) * d.stride.min(0)).sum();
+        let bases = walk(*offset as isize + below, outer)?;
+        Some(Windows { bases, along: *along, offsets: walk(-below, column)? })
+    }
+
+    /// The number of elements that a buffer must have.
+    pub fn reach(&self) -> usize {
+        let furthest = |x: &[u32]| x.iter().max().copied().unwrap_or(0) as usize;
+        furthest(&self.bases) + furthest(&self.offsets) + (self.along.size - 1) * self.along.stride as usize + 1
     }
 }
 
@@ -316,9 +329,8 @@ fn kernels<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T], 
     let (sums, rest) = space.split_at_mut(n * wide);
     let packed = &mut rest[..positions * wide];
     sums.fill(T::ZERO);
-    let furthest = |x: &[u32]| x.iter().max().copied().unwrap_or(0) as usize;
     // every element that is read lies inside, so that no single access has to be checked
-    assert!(furthest(&w.bases) + furthest(&w.offsets) + (w.along.size - 1) * (w.along.stride as usize) < image.len());
+    assert!(w.reach() <= image.len());
     for (i, bases) in w.bases.chunks_exact(conv.stretches).enumerate() {
         let planes = &values[i * count * positions..][..count * positions];
         for o in (0..count).step_by(lanes) {

@@ -1,0 +1,111 @@
+//! The engine agrees by test, not by trust: every operation through every path, and random tensor programs, at sizes, strides, orders
+//! and numbers that are meant to hurt, against the interpreter. What was ever found wrong stands here as an example.
+//!
+//! `CREASE_HOSTILE=20 cargo test -p crease-engine --test hostile` takes twenty times as many random programs.
+
+#[path = "hostile/examples.rs"]
+mod examples;
+#[path = "hostile/judge.rs"]
+mod judge;
+mod lesser;
+#[path = "hostile/operations.rs"]
+mod operations;
+#[path = "hostile/points.rs"]
+mod points;
+#[path = "hostile/tensors.rs"]
+mod tensors;
+
+use crease_core::differentiate::{How, Selection, backprop};
+use crease_core::{Lane, Op};
+use crease_corpus::random::Rng;
+use judge::{Faults, Way, judge_both};
+use operations::Order;
+use points::{Kind, points};
+use std::collections::BTreeSet;
+use tensors::SIZES;
+
+/// How many times as many random programs as usual.
+fn times() -> usize {
+    std::env::var("CREASE_HOSTILE").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
+/// What is picked at kinks, another one each round.
+fn how(round: usize) -> How {
+    let all = ["paper", "torch", "jax", "relu=1/2, max=last, order=last", "tensorflow"];
+    How::default().select(Selection::parse(all[round % all.len()]).expect("a selection"))
+}
+
+/// Some of the ways, others each round.
+fn some(rng: &mut Rng, count: usize) -> Vec<Way> {
+    let all = Way::all();
+    (0..count).map(|_| *rng.pick(&all)).collect()
+}
+
+#[test]
+fn every_operation_through_every_path() {
+    let mut rng = Rng::new(1);
+    let (mut faults, mut reached) = (Faults::default(), BTreeSet::new());
+    for (round, &n) in [1, 3, 17, 65].iter().enumerate() {
+        for (what, p) in operations::programs(n, &mut rng) {
+            let how = how(round);
+            let derived = backprop(&p, &how).ok();
+            for q in p.library().iter().map(|q| &**q).chain([&p]).chain(&derived) {
+                reached.extend(q.equations().map(|e| operations::name(e.op)));
+            }
+            for kind in Kind::ALL {
+                let at = points(&mut rng, &p, kind, 4);
+                let ways = if n == 3 && kind == Kind::Odd { Way::all() } else { some(&mut rng, 1) };
+                faults.add(judge_both(&format!("{what} of {n}, {kind:?}"), &p, &at, &how, &ways));
+            }
+        }
+    }
+    faults.none();
+    let missing: Vec<_> = operations::ALL.iter().filter(|n| !reached.contains(**n)).collect();
+    assert!(missing.is_empty(), "no program has {missing:?}");
+}
+
+#[test]
+fn lanes_of_scattered_and_repeated_registers() {
+    let mut rng = Rng::new(2);
+    let mut faults = Faults::default();
+    for (round, &n) in SIZES.iter().filter(|&&n| n > 1).enumerate() {
+        for kink in operations::lane_kinks(Lane::Args, n) {
+            for order in Order::ALL {
+                let p = operations::scattered(n, &Op::Kink(kink.clone()), order, &mut rng);
+                // half of them where ties are
+                let kind = if rng.once_in(2) { Kind::Whole } else { Kind::ALL[rng.below(4)] };
+                let count = [1, 9][rng.below(2)];
+                let at = points(&mut rng, &p, kind, count);
+                let what = format!("{kink:?} of {n}, {order:?}, {kind:?}");
+                faults.add(judge_both(&what, &p, &at, &how(round), &some(&mut rng, 1)));
+            }
+        }
+    }
+    faults.none();
+}
+
+#[test]
+fn random_tensor_programs() {
+    let mut faults = Faults::default();
+    for seed in 0..(150 * times()) as u64 {
+        let mut rng = Rng::new(1000 + seed);
+        let whole = seed % 3 != 0;
+        let p = tensors::program(&mut rng, whole);
+        let kind = match (whole, seed % 4) {
+            (true, 0) => Kind::Odd,
+            (true, _) => Kind::Whole,
+            (false, 0) => Kind::Sizes,
+            (false, _) => Kind::Generic,
+        };
+        let count = 1 + rng.below(2);
+        let at = points(&mut rng, &p, kind, count);
+        let ways = some(&mut rng, 4);
+        faults.add(judge_both(&format!("seed {seed}, {kind:?}"), &p, &at, &how(seed as usize), &ways));
+    }
+    faults.none();
+}
+
+#[test]
+fn lesser_instructions_pass_these_tests_too() {
+    lesser::again();
+}

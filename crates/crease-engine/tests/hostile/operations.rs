@@ -1,0 +1,336 @@
+//! Every operation of the dictionary, in programs of its own.
+
+use crease_core::differentiate::{How, backprop};
+use crease_core::op::{Comparison, Logic};
+use crease_core::{Atom, Builder, Kink, Lane, Layout, Op, Program, Rational, Shape, scalarize};
+use crease_corpus::random::Rng;
+use std::sync::Arc;
+
+/// A list of all operations, and the name of each: one that is new does not compile until it stands here, and fails the test
+/// until some program has it.
+macro_rules! names {
+    ($($pattern:pat => $name:literal),* $(,)?) => {
+        pub const ALL: &[&str] = &[$($name),*];
+        pub fn name(op: &Op) -> &'static str {
+            match op { $($pattern => $name),* }
+        }
+    };
+}
+
+names! {
+    Op::Add => "add",
+    Op::Sub => "sub",
+    Op::Mul => "mul",
+    Op::Div => "div",
+    Op::Neg => "neg",
+    Op::Inv => "inv",
+    Op::Exp => "exp",
+    Op::Log => "log",
+    Op::Sqrt => "sqrt",
+    Op::Sin => "sin",
+    Op::Cos => "cos",
+    Op::Tanh => "tanh",
+    Op::Sigmoid => "sigmoid",
+    Op::Power(_) => "power",
+    Op::LogSumExp(Lane::Args) => "logsumexp of arguments",
+    Op::LogSumExp(Lane::Axis) => "logsumexp of an axis",
+    Op::LogSumExpJoint(Lane::Args) => "logsumexp' of arguments",
+    Op::LogSumExpJoint(Lane::Axis) => "logsumexp' of an axis",
+    Op::Kink(Kink::Relu) => "relu",
+    Op::Kink(Kink::TimesRelu) => "times_relu",
+    Op::Kink(Kink::Abs) => "abs",
+    Op::Kink(Kink::LeakyRelu(_)) => "leaky_relu",
+    Op::Kink(Kink::Elu(_)) => "elu",
+    Op::Kink(Kink::Max(Lane::Args)) => "max of arguments",
+    Op::Kink(Kink::Max(Lane::Axis)) => "max of an axis",
+    Op::Kink(Kink::Min(Lane::Args)) => "min of arguments",
+    Op::Kink(Kink::Min(Lane::Axis)) => "min of an axis",
+    Op::Kink(Kink::OrderStatistic(Lane::Args, _)) => "order of arguments",
+    Op::Kink(Kink::OrderStatistic(Lane::Axis, _)) => "order of an axis",
+    Op::Kink(Kink::Sort(Lane::Args)) => "sort of arguments",
+    Op::Kink(Kink::Sort(Lane::Axis)) => "sort of an axis",
+    Op::Kink(Kink::Norm1(Lane::Args)) => "norm1 of arguments",
+    Op::Kink(Kink::Norm1(Lane::Axis)) => "norm1 of an axis",
+    Op::Kink(Kink::NormInf(Lane::Args)) => "norminf of arguments",
+    Op::Kink(Kink::NormInf(Lane::Axis)) => "norminf of an axis",
+    Op::Kink(Kink::MaxLinear { lane: Lane::Args, .. }) => "maxlinear of arguments",
+    Op::Kink(Kink::MaxLinear { lane: Lane::Axis, .. }) => "maxlinear of an axis",
+    Op::Joint(Kink::Relu, _) => "relu'",
+    Op::Joint(Kink::TimesRelu, _) => "times_relu'",
+    Op::Joint(Kink::Abs, _) => "abs'",
+    Op::Joint(Kink::LeakyRelu(_), _) => "leaky_relu'",
+    Op::Joint(Kink::Elu(_), _) => "elu'",
+    Op::Joint(Kink::Max(Lane::Args), _) => "max' of arguments",
+    Op::Joint(Kink::Max(Lane::Axis), _) => "max' of an axis",
+    Op::Joint(Kink::Min(Lane::Args), _) => "min' of arguments",
+    Op::Joint(Kink::Min(Lane::Axis), _) => "min' of an axis",
+    Op::Joint(Kink::OrderStatistic(Lane::Args, _), _) => "order' of arguments",
+    Op::Joint(Kink::OrderStatistic(Lane::Axis, _), _) => "order' of an axis",
+    Op::Joint(Kink::Sort(Lane::Args), _) => "sort' of arguments",
+    Op::Joint(Kink::Sort(Lane::Axis), _) => "sort' of an axis",
+    Op::Joint(Kink::Norm1(Lane::Args), _) => "norm1' of arguments",
+    Op::Joint(Kink::Norm1(Lane::Axis), _) => "norm1' of an axis",
+    Op::Joint(Kink::NormInf(Lane::Args), _) => "norminf' of arguments",
+    Op::Joint(Kink::NormInf(Lane::Axis), _) => "norminf' of an axis",
+    Op::Joint(Kink::MaxLinear { lane: Lane::Args, .. }, _) => "maxlinear' of arguments",
+    Op::Joint(Kink::MaxLinear { lane: Lane::Axis, .. }, _) => "maxlinear' of an axis",
+    Op::Permute { lane: Lane::Args, .. } => "permute arguments",
+    Op::Permute { lane: Lane::Axis, .. } => "permute an axis",
+    Op::Compare(Comparison::Less) => "<",
+    Op::Compare(Comparison::LessEqual) => "<=",
+    Op::Compare(Comparison::Greater) => ">",
+    Op::Compare(Comparison::GreaterEqual) => ">=",
+    Op::Compare(Comparison::Equal) => "==",
+    Op::Compare(Comparison::NotEqual) => "!=",
+    Op::Logic(Logic::And) => "and",
+    Op::Logic(Logic::Or) => "or",
+    Op::Logic(Logic::Not) => "not",
+    Op::Constant(_) => "constant",
+    Op::View { .. } => "view",
+    Op::Assemble { .. } => "assemble",
+    Op::MatMul { .. } => "matmul",
+    Op::Call(_) => "call",
+    Op::Select(_) => "select",
+}
+
+fn fraction(n: i64, d: i64) -> Rational {
+    Rational::new(n, d).expect("a fraction")
+}
+
+/// The kinks of a lane.
+pub fn lane_kinks(lane: Lane, n: usize) -> Vec<Kink> {
+    vec![
+        Kink::Max(lane),
+        Kink::Min(lane),
+        Kink::NormInf(lane),
+        Kink::Norm1(lane),
+        Kink::OrderStatistic(lane, n / 3),
+        Kink::Sort(lane),
+    ]
+}
+
+/// Two inputs of `n` numbers, and a scalar: the sum of what `f` gives, each element weighed.
+fn of_vectors(n: usize, f: impl FnOnce(&mut Builder, Atom, Atom) -> Atom) -> Program {
+    let mut b = Builder::new("f");
+    let shape = Shape::vector(n).expect("not empty");
+    let (x, y) = (b.input("x", shape.clone()).expect("fresh"), b.input("y", shape).expect("fresh"));
+    let z = f(&mut b, x, y);
+    let out = weighed(&mut b, z);
+    b.finish(&[out]).expect("builds")
+}
+
+/// The sum of all elements, each with a weight of its own.
+pub fn weighed(b: &mut Builder, z: Atom) -> Atom {
+    let n = b.shape(z).len();
+    let flat = b.flatten(z).expect("a value");
+    let weights = (0..n).map(|i| ((i * 3) % 7) as f64 - 2.0).collect();
+    let weights = b.tensor(Shape::vector(n).expect("not empty"), weights).expect("a constant");
+    let terms = b.mul(flat, weights).expect("two vectors");
+    b.sum_all(terms).expect("a vector")
+}
+
+/// Programs of single operations on vectors of `n` numbers, which together have every operation, or have it in their gradients.
+pub fn programs(n: usize, rng: &mut Rng) -> Vec<(String, Program)> {
+    let mut all: Vec<(String, Program)> = Vec::new();
+    let unary = [
+        Op::Neg,
+        Op::Inv,
+        Op::Exp,
+        Op::Log,
+        Op::Sqrt,
+        Op::Sin,
+        Op::Cos,
+        Op::Tanh,
+        Op::Sigmoid,
+        Op::Power(0),
+        Op::Power(1),
+        Op::Power(2),
+        Op::Power(3),
+        Op::Power(-1),
+        Op::Power(-2),
+        Op::Power(7),
+        Op::Kink(Kink::Relu),
+        Op::Kink(Kink::Abs),
+        Op::Kink(Kink::LeakyRelu(fraction(1, 3))),
+        Op::Kink(Kink::LeakyRelu(fraction(-5, 1))),
+        Op::Kink(Kink::Elu(fraction(3, 2))),
+    ];
+    for op in unary {
+        // alone, and where its adjoint is zero for many elements
+        all.push((op.to_string(), of_vectors(n, |b, x, _| b.elementwise(op.clone(), &[x]).expect("fits"))));
+        let masked = of_vectors(n, |b, x, y| {
+            let z = b.elementwise(op.clone(), &[x]).expect("fits");
+            b.times_relu(z, y).expect("fits")
+        });
+        all.push((format!("{op}, masked"), masked));
+    }
+    let binary = [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Kink(Kink::TimesRelu)];
+    for op in binary {
+        all.push((op.to_string(), of_vectors(n, |b, x, y| b.elementwise(op.clone(), &[x, y]).expect("fits"))));
+        all.push((
+            format!("{op}, twice x"),
+            of_vectors(n, |b, x, _| b.elementwise(op.clone(), &[x, x]).expect("fits")),
+        ));
+    }
+    for how in [
+        Comparison::Less,
+        Comparison::LessEqual,
+        Comparison::Greater,
+        Comparison::GreaterEqual,
+        Comparison::Equal,
+        Comparison::NotEqual,
+    ] {
+        let p = of_vectors(n, |b, x, y| {
+            let zero = b.constant(0);
+            let (one, two) = (b.compare(how, x, y).expect("fits"), b.compare(how, x, zero).expect("fits"));
+            let both = b.logic(Logic::And, &[one, two]).expect("fits");
+            let not = b.logic(Logic::Not, &[two]).expect("fits");
+            let any = b.logic(Logic::Or, &[one, not]).expect("fits");
+            let z = b.mul(both, x).expect("fits");
+            let w = b.mul(any, y).expect("fits");
+            b.sub(z, w).expect("fits")
+        });
+        all.push((format!("{how:?}"), p));
+    }
+    all.extend(on_lanes(n, rng));
+    all.extend(structure(n));
+    all
+}
+
+fn on_lanes(n: usize, rng: &mut Rng) -> Vec<(String, Program)> {
+    let mut all = Vec::new();
+    let axis = |b: &mut Builder, x: Atom, y: Atom| b.concat(&[x, y, x], 0).expect("three vectors");
+    let lanes = |b: &mut Builder, x: Atom, y: Atom| {
+        let all = axis(b, x, y);
+        b.reshape(all, &Shape::new([3, n]).expect("not empty")).expect("as many")
+    };
+    for kink in lane_kinks(Lane::Axis, n) {
+        let p = of_vectors(n, |b, x, y| {
+            let x = lanes(b, x, y);
+            b.push1(Op::Kink(kink.clone()), &[x]).expect("fits")
+        });
+        all.push((format!("{kink:?}"), p));
+    }
+    all.push((
+        "logsumexp".into(),
+        of_vectors(n, |b, x, y| {
+            let x = lanes(b, x, y);
+            b.push1(Op::LogSumExp(Lane::Axis), &[x]).expect("fits")
+        }),
+    ));
+    all.push((
+        "max_linear".into(),
+        of_vectors(n, |b, x, y| {
+            let a = lanes(b, x, y);
+            b.max_linear(a, y).expect("fits")
+        }),
+    ));
+    // members are tensors
+    for kink in lane_kinks(Lane::Args, 4) {
+        let p = of_vectors(n, |b, x, y| {
+            let z = b.neg(x).expect("fits");
+            let found = b.push(Op::Kink(kink.clone()), &[x, y, z, x]).expect("fits");
+            b.concat(&found, 0).expect("vectors")
+        });
+        all.push((format!("{kink:?} of vectors"), p));
+    }
+    all.push((
+        "logsumexp of vectors".into(),
+        of_vectors(n, |b, x, y| b.push1(Op::LogSumExp(Lane::Args), &[x, y, x]).expect("fits")),
+    ));
+    // a joint sort of scalars is in no gradient before that is taken apart
+    let sorted = of_vectors(n, |b, x, _| b.push1(Op::Kink(Kink::Sort(Lane::Axis)), &[x]).expect("fits"));
+    let derived = backprop(&sorted, &How::default()).expect("one scalar output");
+    all.push(("sort, derived, as scalars".into(), scalarize(&derived).expect("no calls")));
+    let order = Order::Anyhow;
+    let arity = n.max(2);
+    all.push(("logsumexp of scalars".into(), scattered(arity, &Op::LogSumExp(Lane::Args), order, rng)));
+    all.push(("sort of scalars".into(), scattered(arity, &Op::Kink(Kink::Sort(Lane::Args)), order, rng)));
+    if n.is_multiple_of(3) {
+        let op = Op::Kink(Kink::MaxLinear { lane: Lane::Args, rows: 2 });
+        all.push(("max_linear of scalars".into(), scattered(n, &op, order, rng)));
+    }
+    all
+}
+
+fn structure(n: usize) -> Vec<(String, Program)> {
+    let mut all = Vec::new();
+    for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
+        let p = of_vectors(n, |b, x, y| {
+            // backward, forward and standing still
+            let a = b.view(x, Layout::strided(n - 1, &[(3, 0), (n, -1)]), Shape::new([3, n]).expect("not empty"));
+            let c = b.view(y, Layout::strided(0, &[(n, 1), (5, 0)]), Shape::new([n, 5]).expect("not empty"));
+            let (mut a, mut c) = (a.expect("fits"), c.expect("fits"));
+            a = if ta { b.transpose(a, &[1, 0]).expect("fits") } else { a };
+            c = if tb { b.transpose(c, &[1, 0]).expect("fits") } else { c };
+            b.push1(Op::MatMul { transpose_a: ta, transpose_b: tb }, &[a, c]).expect("fits")
+        });
+        all.push((format!("matmul {ta} {tb}"), p));
+    }
+    let inner = Arc::new(of_vectors(n, |b, x, y| {
+        let z = b.sub(x, y).expect("fits");
+        b.relu(z).expect("fits")
+    }));
+    let other = Arc::new(of_vectors(n, |b, x, y| b.div(x, y).expect("fits")));
+    for select in [false, true] {
+        let p = of_vectors(n, |b, x, y| {
+            let one = b.callee(inner.clone(), None).expect("fits");
+            let two = b.callee(other.clone(), None).expect("fits");
+            if !select {
+                return b.push1(Op::Call(one), &[x, y]).expect("fits");
+            }
+            let (first, last) = (b.at(x, &[0]).expect("fits"), b.at(y, &[n - 1]).expect("fits"));
+            let less = b.compare(Comparison::Less, first, last).expect("fits");
+            b.push1(Op::Select([one, two].into()), &[less, x, y]).expect("fits")
+        });
+        all.push((format!("select {select}"), p));
+    }
+    all
+}
+
+/// In which order the arguments of an operation stand among the inputs.
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    Forward,
+    Backward,
+    /// In order but for one in the middle, which is another.
+    OneStranger,
+    /// Any inputs, some of them several times.
+    Anyhow,
+    /// Computed values and constants among them.
+    Mixed,
+}
+
+impl Order {
+    pub const ALL: [Order; 5] = [Order::Forward, Order::Backward, Order::OneStranger, Order::Anyhow, Order::Mixed];
+}
+
+/// An operation on `n` of more than `n` scalar inputs, beside another one over all of them backward.
+pub fn scattered(n: usize, op: &Op, order: Order, rng: &mut Rng) -> Program {
+    let mut b = Builder::new("f");
+    let total = n + 3;
+    let x: Vec<Atom> = (0..total).map(|i| b.input(format!("x{i}"), Shape::scalar()).expect("fresh")).collect();
+    let mut args: Vec<Atom> = match order {
+        Order::Forward | Order::OneStranger | Order::Mixed => x[1..=n].to_vec(),
+        Order::Backward => x[1..=n].iter().rev().copied().collect(),
+        Order::Anyhow => (0..n).map(|_| x[rng.below(total)]).collect(),
+    };
+    if let Order::OneStranger = order {
+        args[n / 2] = x[total - 1];
+    }
+    if let Order::Mixed = order {
+        args[n / 3] = b.constant(1);
+        args[n / 2] = b.neg(x[0]).expect("fits");
+    }
+    let found = b.push(op.clone(), &args).expect("fits");
+    let mut sum = b.constant(0);
+    for (k, &y) in found.iter().enumerate() {
+        let weight = b.constant(fraction(1 + (k % 3) as i64, 4));
+        let term = b.mul(y, weight).expect("fits");
+        sum = b.add(sum, term).expect("fits");
+    }
+    let backward: Vec<Atom> = x.iter().rev().copied().collect();
+    let all = b.push1(Op::Kink(Kink::NormInf(Lane::Args)), &backward).expect("fits");
+    let out = b.add(sum, all).expect("fits");
+    b.finish(&[out]).expect("builds")
+}
