@@ -73,10 +73,13 @@ end
 
 const ALL: [(&str, &str); 3] = [("ABS", ABS), ("NEAR", NEAR), ("DEEP", DEEP)];
 
-/// A choice of coefficients: nodes, each a maximum or a combination.
+/// Coefficients and variables.
+type Terms = Vec<(Rational, char, usize)>;
+
+/// A choice of coefficients. Each node is the largest of its terms, if that is said, or their sum.
 struct Choice {
     dimension: usize,
-    nodes: Vec<(bool, Vec<(Rational, char, usize)>)>,
+    nodes: Vec<(bool, Terms)>,
     output: (char, usize),
 }
 
@@ -149,20 +152,23 @@ impl Choice {
 /// Whether what the checker says of a text is true for coefficients that are drawn.
 fn is_true(text: &str, claim: &Claim, random: &mut Random) -> bool {
     let Claim::NotDifferentiableEnclosed { coordinate, sides, .. } = claim else { return false };
-    (0..4).all(|_| {
-        let choice = Choice::draw(text, random);
-        let mut slopes = Vec::new();
-        for side in sides {
-            let direction: Vec<Rational> = (0..choice.dimension).map(|i| side.direction.get(i)).collect();
-            let Some(gradient) = choice.gradient(&direction, random) else { return false };
-            let slope = gradient[*coordinate].clone();
-            if slope < side.low || slope > side.high {
-                return false;
+    let [a, b] = sides;
+    let apart = a.high < b.low || b.high < a.low;
+    apart
+        && (0..4).all(|_| {
+            let choice = Choice::draw(text, random);
+            let mut slopes = Vec::new();
+            for side in sides {
+                let direction: Vec<Rational> = (0..choice.dimension).map(|i| side.direction.get(i)).collect();
+                let Some(gradient) = choice.gradient(&direction, random) else { return false };
+                let slope = gradient[*coordinate].clone();
+                if slope < side.low || slope > side.high {
+                    return false;
+                }
+                slopes.push(slope);
             }
-            slopes.push(slope);
-        }
-        slopes[0] != slopes[1]
-    })
+            slopes[0] != slopes[1]
+        })
 }
 
 #[test]

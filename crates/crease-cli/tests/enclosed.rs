@@ -94,6 +94,21 @@ fn many_bits() {
     );
 }
 
+/// Branches that agree to first order are one branch in the directional derivative, and in the certificate.
+#[test]
+fn selections() {
+    let smooth = "exp(y + 1) * select { x > 0 => y + x^2, else => y } + exp(2) * abs(y)";
+    let bent = "exp(y + 1) * select { x > 0 => exp(2) * x + x^2, else => 2 * exp(2) * x } + exp(2) * abs(y)";
+    for (body, kinks) in [(smooth, 1), (bent, 2)] {
+        let program = file("enclosed_select", "f.crease", format!("program f(x, y) = {body}\n"));
+        let path = file("enclosed_select", "no.cert", "");
+        ok(&["differentiable", &program, "--at", "x=0,y=0", "--certificate", &path]);
+        let got = run_json(&["check", &path, &program, "--at", "x=0,y=0", "--json"]);
+        assert_eq!([&got["compared"], &got["kinks"]], [&json!(true), &json!(kinks)], "{got}");
+        assert_eq!(got["claim"], "not-differentiable-enclosed");
+    }
+}
+
 /// A yes about enclosed coefficients has none, and that is said.
 #[test]
 fn a_yes_has_no_certificate() {

@@ -56,15 +56,15 @@ fn form(out: &mut String, f: &Form) -> fmt::Result {
     terms(out, directions.chain(kinks))
 }
 
-/// The lines of a certificate that state a model with enclosed coefficients: the nodes that one output depends on. Nothing if there is
+/// The lines of a certificate that state a model with enclosed coefficients: the nodes that one output depends on. Fails if there is
 /// no such output.
 ///
 /// ```
 /// use crease_core::{local::localize, max, trace, Rational, Tensor};
 /// use crease_oracles::certificate_graph;
-/// let p = trace(1, |x| max(&[x[0], -x[0]]) + 2.0 * x[0]).unwrap();
+/// let p = trace(1, |x| max(&[x[0], -x[0]]) + x[0]).unwrap();
 /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-/// let text = "dimension 1\nbits 128\nnodes 3\nlinear -1*d0\nmax d0 n0\nlinear 2*d0 1*n1\noutput n2\n";
+/// let text = "dimension 1\nbits 128\nnodes 3\nlinear -1*d0\nmax d0 n0\nlinear 1*d0 1*n1\noutput n2\n";
 /// assert_eq!(certificate_graph(&model, 0).unwrap(), text);
 /// ```
 pub fn certificate_graph(model: &LocalModel, output_number: usize) -> Result<String, OracleError> {
