@@ -6,7 +6,7 @@ use crate::lines::{Fault, Lines, Words};
 use crate::meter::Meter;
 use crate::model::Model;
 use crate::sides::Mixture;
-use crate::{Checked, Claim, Side, Statistics, Vector, rewrite, sides};
+use crate::{Checked, Claim, Side, Statistics, Vector, enclosed, rewrite, sides};
 
 /// What the lines behind the model prove.
 type Proved = Result<(Claim, Statistics), Fault>;
@@ -22,24 +22,37 @@ pub fn read(lines: &mut Lines<'_>, meter: &mut Meter) -> Result<Checked, Fault> 
     let mut line = lines.expect("claim", "claim CLAIM")?;
     let claim = line.need("a claim")?;
     line.finish()?;
-    let proved: fn(&mut Lines<'_>, &Model, &mut Meter) -> Proved = match claim {
-        "differentiable" => differentiable,
-        "not-differentiable" => not_differentiable,
-        "member" => member,
-        _ => return Err(Fault::expected("`differentiable`, `not-differentiable` or `member`", Some(claim))),
-    };
-    let model = Model::read(lines)?;
-    let (claim, statistics) = proved(lines, &model, meter)?;
+    let checked = match claim {
+        "differentiable" => exact(lines, meter, differentiable),
+        "not-differentiable" => exact(lines, meter, not_differentiable),
+        "not-differentiable-enclosed" => enclosed::read(lines, meter),
+        "member" => exact(lines, meter, member),
+        _ => {
+            let claims = "`differentiable`, `not-differentiable`, `not-differentiable-enclosed` or `member`";
+            return Err(Fault::expected(claims, Some(claim)));
+        }
+    }?;
     match lines.next()? {
-        None => Ok(Checked {
-            claim,
-            dimension: model.dimension as usize,
-            kinks: model.kinks.len(),
-            model: model.to_string(),
-            statistics,
-        }),
+        None => Ok(checked),
         found => Err(Fault::expected("the end of the text", found)),
     }
+}
+
+/// Reads a model with exact coefficients, and what is proved of it.
+fn exact(
+    lines: &mut Lines<'_>,
+    meter: &mut Meter,
+    proved: fn(&mut Lines<'_>, &Model, &mut Meter) -> Proved,
+) -> Result<Checked, Fault> {
+    let model = Model::read(lines)?;
+    let (claim, statistics) = proved(lines, &model, meter)?;
+    Ok(Checked {
+        claim,
+        dimension: model.dimension as usize,
+        kinks: model.kinks.len(),
+        model: model.to_string(),
+        statistics,
+    })
 }
 
 fn differentiable(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -> Proved {

@@ -14,7 +14,7 @@
 //!
 //! ```text
 //! crease-certificate 1
-//! claim differentiable             or not-differentiable, or member
+//! claim differentiable             or not-differentiable, or member; not-differentiable-enclosed has another model
 //! dimension P
 //! kinks K
 //! max FORM ; FORM ; ...            K lines: kink i is the maximum of two or more forms in d and in earlier k
@@ -80,16 +80,48 @@
 //! A clause is a set: literals that are there twice count once. Definitions (`atom`, `phase`) stand before their first use; atoms may be defined anywhere between clauses. `end` is the last line.
 //! What comes after it, or its absence, is a fault.
 //!
+//! ## `not-differentiable-enclosed`: gradients that differ whatever the coefficients are
+//!
+//! Where coefficients of a model have no exact value, they are enclosed, and the claim is about every choice of numbers from the enclosures. Behind the claim stands
+//! the model, as a graph in which nothing is multiplied out:
+//!
+//! ```text
+//! dimension P
+//! bits B                           the precision at which the model was made, for those who make it again; the proof does not use it
+//! nodes N
+//! linear TERM TERM ...             N lines: node i is a combination of coordinates of d and of earlier nodes, no variable twice, or `linear 0`,
+//! max VARIABLE VARIABLE ...        or the largest of two or more of them
+//! output VARIABLE
+//! ```
+//! Variables are `d0`, `d1`, ... and `n0`, `n1`, ... (nodes). A term is `COEFFICIENT*VARIABLE`, or `LOW..HIGH*VARIABLE` with LOW < HIGH for a coefficient that is
+//! not below LOW and not above HIGH.
+//!
+//! ```text
+//! side
+//! direction FORM                   a vector, written as a form in d
+//! side
+//! direction FORM
+//! coordinate dJ
+//! end
+//! ```
+//! Along each of the two directions, every node is evaluated in interval arithmetic with exact ends. Each maximum has a member such that every other one lies
+//! certainly below it, or has the same gradient: the difference of the two gradients is exactly 0 when nodes are replaced, from the last to the first, by what they are around
+//! the direction. Then the function is linear around the direction for all coefficients, and its gradient is enclosed. The enclosures
+//! of coordinate J of the two gradients have no number in common: the function is not differentiable.
+//!
 //! # Limits
 //!
 //! Texts are not trusted, and short ones can describe long numbers and much work. A number has at most 2^18 bits, in the text and in every form that is
-//! computed; the numbers of one such form, and of all that kinks became, take at most 2^20 words of 64 bits and 4 for each byte of the text; all of the
+//! computed; the numbers of one such form, and of all that kinks became or nodes are, take at most 2^20 words of 64 bits and 4 for each byte of the text; all of the
 //! checking takes at most 2^28 steps and 2^14 for each byte, where a step is a clause looked at, and a term with short numbers
 //! is 8. Everything else that is kept is proportional to the text. What would go beyond is refused like any fault.
 
 mod certificate;
 mod clauses;
+mod enclosed;
 mod form;
+mod graph;
+mod interval;
 mod lines;
 mod meter;
 mod model;
@@ -165,7 +197,7 @@ pub struct Checked {
     pub dimension: usize,
     /// The number of kinks of the model.
     pub kinks: usize,
-    /// The lines of the model, from `dimension` to `output`, without comments and with the terms of each form by increasing variables: d first, then k.
+    /// The lines of the model, from `dimension` to `output`, without comments and with the terms of each form by increasing variables: d first, then k or n.
     /// Two models with the same text are the same function.
     pub model: String,
     /// How long the proof is.
@@ -208,6 +240,15 @@ pub enum Claim {
         /// Where, and which.
         sides: [Side; 2],
     },
+    /// It has two gradients at different places, which differ whatever its coefficients are inside the enclosures that the model states.
+    NotDifferentiableEnclosed {
+        /// The precision at which the model was made, as the certificate says.
+        bits: u32,
+        /// A coordinate in which the two gradients differ.
+        coordinate: usize,
+        /// Where, and what is known of that coordinate.
+        sides: [EnclosedSide; 2],
+    },
     /// A vector is in the Clarke subdifferential at 0.
     Member {
         /// The vector.
@@ -233,6 +274,46 @@ pub struct Side {
     pub direction: Vector,
     /// The gradient around it: a limit of gradients at 0, so a Clarke subgradient.
     pub gradient: Vector,
+}
+
+/// A direction around which the function is linear, with a gradient of which one coordinate is enclosed.
+///
+/// ```
+/// use crease_check::{check, Claim};
+/// // c |x| at 0, where c is 1/3 or 1/2 or something between
+/// let text = b"crease-certificate 1
+/// claim not-differentiable-enclosed
+/// dimension 1
+/// bits 128
+/// nodes 3
+/// linear -1*d0
+/// max d0 n0
+/// linear 1/3..1/2*n1
+/// output n2
+/// side
+/// direction 1*d0
+/// side
+/// direction -1*d0
+/// coordinate d0
+/// end
+/// ";
+/// let Claim::NotDifferentiableEnclosed { sides, .. } = check(text).unwrap().claim else { panic!() };
+/// assert_eq!([&sides[0].low, &sides[0].high].map(|x| x.fraction()), ["1/3", "1/2"]);
+/// assert_eq!([&sides[1].low, &sides[1].high].map(|x| x.fraction()), ["-1/2", "-1/3"]);
+///
+/// // if c may be 0, nothing is proved
+/// let wrong = String::from_utf8_lossy(text).replace("1/3..", "0..");
+/// let error = check(wrong.as_bytes()).unwrap_err();
+/// assert!(error.to_string().starts_with("line 14: the enclosures of d0 of the two gradients meet"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnclosedSide {
+    /// The direction.
+    pub direction: Vector,
+    /// The coordinate of the gradient around it is not below this.
+    pub low: Rational,
+    /// And not above this.
+    pub high: Rational,
 }
 
 /// A vector, of which only the entries that are not zero are kept: the dimension is a number in the text, and may be anything.
@@ -301,7 +382,7 @@ pub struct Statistics {
 /// assert_eq!(error.line, 2);
 /// assert_eq!(
 ///     error.to_string(),
-///     "line 2: expected `differentiable`, `not-differentiable` or `member`, found `smooth`"
+///     "line 2: expected `differentiable`, `not-differentiable`, `not-differentiable-enclosed` or `member`, found `smooth`"
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -42,8 +42,13 @@ pub struct Local {
 impl Local {
     /// Reads what the flags name and localizes it.
     pub fn load(args: &SourceArgs, precision: &PrecisionArgs) -> Result<Self> {
+        Local::load_within(args, precision.read())
+    }
+
+    /// The same at a precision that is given.
+    pub fn load_within(args: &SourceArgs, precision: Precision) -> Result<Self> {
         let source = args.load()?;
-        let model = localize_within(&source.program, &source.inputs()?, precision.read());
+        let model = localize_within(&source.program, &source.inputs()?, precision);
         Ok(Local { model: model.map_err(|e| refused(e, &source))?, source })
     }
 
@@ -180,7 +185,7 @@ pub fn answer(shape: Shape, data: &[Rational], radius: Option<&[Rational]>) -> A
 }
 
 /// A float that is not below a number.
-fn above(x: &Rational) -> f64 {
+pub fn above(x: &Rational) -> f64 {
     let near = x.to_f64();
     if Rational::from_f64(near).is_none_or(|n| n >= *x) { near } else { near.next_up() }
 }

@@ -1,10 +1,12 @@
-//! The parts of certificates that all claims share: the model, and limits of gradients; and the certificate that a vector is a Clarke
-//! subgradient. The format is that of the crate `crease-check`.
+//! The parts of certificates that all claims share: the model, exact or enclosed, and limits of gradients; and the certificate that a
+//! vector is a Clarke subgradient. The format is that of the crate `crease-check`.
 
 use crate::conservative::GRAPH_BUDGET;
-use crate::{Membership, Neighbour, OracleError, clarke_element, output};
-use crease_core::local::{Form, LocalModel, NormalForm};
+use crate::enclosed::coordinate_apart;
+use crate::{ClarkeElement, Membership, Neighbour, OracleError, clarke_element, output};
+use crease_core::local::{Form, LocalModel, Node, NodeId, NormalForm, Term};
 use crease_core::number::Rational;
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write};
 
 /// The head of a certificate: what is claimed, and of which model.
@@ -52,6 +54,124 @@ fn form(out: &mut String, f: &Form) -> fmt::Result {
     let directions = f.directions.iter().map(|(i, c)| ('d', *i, c));
     let kinks = f.kinks.iter().map(|(i, c)| ('k', *i, c));
     terms(out, directions.chain(kinks))
+}
+
+/// The lines of a certificate that state a model with enclosed coefficients: the nodes that one output depends on. Fails if there is
+/// no such output.
+///
+/// ```
+/// use crease_core::{local::localize, max, trace, Rational, Tensor};
+/// use crease_oracles::certificate_graph;
+/// let p = trace(1, |x| max(&[x[0], -x[0]]) + x[0]).unwrap();
+/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+/// let text = "dimension 1\nbits 128\nnodes 3\nlinear -1*d0\nmax d0 n0\nlinear 1*d0 1*n1\noutput n2\n";
+/// assert_eq!(certificate_graph(&model, 0).unwrap(), text);
+/// ```
+pub fn certificate_graph(model: &LocalModel, output_number: usize) -> Result<String, OracleError> {
+    let mut out = String::new();
+    // a string takes all that is written to it
+    let _ = graph(&mut out, model, output(model, output_number)?);
+    Ok(out)
+}
+
+fn graph(out: &mut String, model: &LocalModel, from: NodeId) -> fmt::Result {
+    let from = value(model, from);
+    let mut needed = vec![false; from.index() + 1];
+    needed[from.index()] = true;
+    for i in (model.dimension()..needed.len()).rev() {
+        if needed[i] {
+            arguments(model, model.node_id(i), |n| needed[n.index()] = true);
+        }
+    }
+    let mut numbers = vec![0usize; needed.len()];
+    let mut count = 0;
+    for i in (model.dimension()..needed.len()).filter(|&i| needed[i]) {
+        numbers[i] = count;
+        count += 1;
+    }
+    let variable = |n: NodeId| match n.index() < model.dimension() {
+        true => ('d', n.index()),
+        false => ('n', numbers[n.index()]),
+    };
+    writeln!(out, "dimension {}\nbits {}\nnodes {count}", model.dimension(), model.precision().bits)?;
+    for i in (model.dimension()..needed.len()).filter(|&i| needed[i]) {
+        match model.node(model.node_id(i)) {
+            Node::Linear(terms) => {
+                out.push_str("linear ");
+                combination(out, terms, |n| variable(value(model, n)))?;
+            }
+            Node::Max(members) => {
+                out.push_str("max");
+                for (letter, i) in members.iter().map(|m| variable(value(model, *m))) {
+                    write!(out, " {letter}{i}")?;
+                }
+            }
+            // no value is one of these
+            Node::Direction(_) | Node::Taken(_) | Node::Seam { .. } => {}
+        }
+        out.push('\n');
+    }
+    let (letter, i) = variable(from);
+    writeln!(out, "output {letter}{i}")
+}
+
+/// The node whose value a node has: what is not taken, and what is 0 where branches meet, has no part in the directional derivative.
+fn value(model: &LocalModel, mut id: NodeId) -> NodeId {
+    loop {
+        id = match model.node(id) {
+            Node::Taken(members) => members[0],
+            Node::Seam { taken, .. } => taken,
+            Node::Direction(_) | Node::Linear(_) | Node::Max(_) => return id,
+        };
+    }
+}
+
+/// The values that a combination or maximum is made of.
+fn arguments(model: &LocalModel, id: NodeId, mut each: impl FnMut(NodeId)) {
+    match model.node(id) {
+        Node::Linear(terms) => terms.iter().for_each(|t| each(value(model, t.node))),
+        Node::Max(members) => members.iter().for_each(|m| each(value(model, *m))),
+        // no value is one of the last two, and the first is made of nothing
+        Node::Direction(_) | Node::Taken(_) | Node::Seam { .. } => {}
+    }
+}
+
+/// A combination in which a coefficient may be enclosed. Terms of one variable are one term.
+fn combination(out: &mut String, terms: &[Term], variable: impl Fn(NodeId) -> (char, usize)) -> fmt::Result {
+    let mut sums: BTreeMap<(char, usize), (Rational, Rational)> = BTreeMap::new();
+    for t in terms {
+        let (middle, radius) = sums.entry(variable(t.node)).or_default();
+        *middle += &t.coefficient;
+        *radius += &t.radius;
+    }
+    sums.retain(|_, (middle, radius)| !middle.is_zero() || !radius.is_zero());
+    if sums.is_empty() {
+        out.push('0');
+    }
+    for (n, ((letter, i), (middle, radius))) in sums.iter().enumerate() {
+        out.push_str(if n == 0 { "" } else { " " });
+        match radius.is_zero() {
+            true => write!(out, "{}", middle.fraction())?,
+            false => write!(out, "{}..{}", (middle - radius).fraction(), (middle + radius).fraction())?,
+        }
+        write!(out, "*{letter}{i}")?;
+    }
+    Ok(())
+}
+
+/// The certificate that two gradients differ whatever the enclosed coefficients are. Nothing if no coordinate shows that.
+pub(crate) fn enclosed(model: &LocalModel, output_number: usize, sides: &[ClarkeElement; 2]) -> Option<String> {
+    let [a, b] = sides.each_ref().map(|e| (&e.gradient[..], e.radius.as_deref()));
+    let coordinate = coordinate_apart(a, b)?;
+    let mut out = String::from("crease-certificate 1\nclaim not-differentiable-enclosed\n");
+    out.push_str(&certificate_graph(model, output_number).ok()?);
+    for side in sides {
+        out.push_str("side\ndirection ");
+        vector(&mut out, &side.direction).ok()?;
+        out.push('\n');
+    }
+    writeln!(out, "coordinate d{coordinate}\nend").ok()?;
+    Some(out)
 }
 
 /// A vector as a form in the direction.

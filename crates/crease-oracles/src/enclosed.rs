@@ -37,9 +37,17 @@ impl Ball {
 
 /// Whether two enclosed vectors certainly differ.
 pub(crate) fn apart(a: (&[Rational], Option<&[Rational]>), b: (&[Rational], Option<&[Rational]>)) -> bool {
+    coordinate_apart(a, b).is_some()
+}
+
+/// The first coordinate in which two enclosed vectors certainly differ.
+pub(crate) fn coordinate_apart(
+    a: (&[Rational], Option<&[Rational]>),
+    b: (&[Rational], Option<&[Rational]>),
+) -> Option<usize> {
     let zero = Rational::ZERO;
     let radius = |r: Option<&[Rational]>, i: usize| r.map_or(zero.clone(), |r| r[i].clone());
-    (0..a.0.len()).any(|i| (&a.0[i] - &b.0[i]).abs() > radius(a.1, i) + radius(b.1, i))
+    (0..a.0.len()).find(|&i| (&a.0[i] - &b.0[i]).abs() > radius(a.1, i) + radius(b.1, i))
 }
 
 /// An enclosure of the gradient of a node along a direction, if the picked members are certainly the largest there, or equal to those

@@ -36,7 +36,7 @@ mod membership;
 mod report;
 mod sweep;
 
-pub use certificate::{certificate_model, membership_certificate};
+pub use certificate::{certificate_graph, certificate_model, membership_certificate};
 pub use clarke::{ClarkeElement, clarke_along, clarke_element};
 pub use conservative::{Conservative, ConservativeElement, conservative, gradient_at_choices, several_in_field};
 pub use decide::{Argument, Decision, Effort, Limit, Progress, SearchCounts, Verdict, differentiable};

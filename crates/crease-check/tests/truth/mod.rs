@@ -80,6 +80,8 @@ impl Function {
             Claim::NotDifferentiable { sides: [a, b] } => {
                 a.gradient != b.gradient && self.is_side(a, random) && self.is_side(b, random)
             }
+            // another kind of model, which these lines do not state
+            Claim::NotDifferentiableEnclosed { .. } => false,
             Claim::Member { vector, sides } => {
                 let total: Rational = sides.iter().map(|s| &s.0).sum();
                 let mean = |i| sides.iter().map(|(w, s)| w * &s.gradient.get(i)).sum::<Rational>();

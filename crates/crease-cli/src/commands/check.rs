@@ -1,15 +1,15 @@
 //! `crease check`: is a certificate valid, what does it prove, and is it about this program.
 
-use crate::local::{Local, PrecisionArgs};
+use crate::local::{Local, PrecisionArgs, above};
 use crate::output;
 use crate::rows::Rows;
 use crate::source::{SourceArgs, read_input};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser};
-use crease_check::{Checked, Claim, Side, Vector};
+use crease_check::{Checked, Claim, EnclosedSide, Side, Vector};
 use crease_core::Rational;
-use crease_core::local::NormalForm;
-use crease_oracles::certificate_model;
+use crease_core::local::{NormalForm, Precision};
+use crease_oracles::{certificate_graph, certificate_model};
 use serde_json::Value;
 
 /// The most terms of a vector that text shows where there is no program to show it by.
@@ -72,19 +72,35 @@ impl Check {
     pub fn run(&self) -> Result<String> {
         let bytes = self.read()?;
         let checked = crease_check::check(&bytes).map_err(|e| anyhow!("certificate {e}"))?;
-        let at = self.source().map(|source| Local::load(&source, &self.precision)).transpose()?;
-        if let Some(at) = &at {
-            if !at.model.is_exact() {
-                bail!(
-                    "the certificate is valid, but of an exact model; that of `{}` has coefficients without exact values at this point",
-                    at.source.program.name()
-                );
-            }
-            let (_, element) = at.scalar_output("a certificate", self.output)?;
-            compare(&checked, &at.model.normal_form(), element, at.source.program.name())?;
-        }
+        let at = self.source().map(|source| self.compared(&checked, &source)).transpose()?;
         let report = Report { checked: &checked, at: at.as_ref() };
         Ok(if self.json { output::json(&report.json()) } else { report.text() })
+    }
+
+    /// The program at the point, if its model is that of the certificate.
+    fn compared(&self, checked: &Checked, source: &SourceArgs) -> Result<Local> {
+        if let Claim::NotDifferentiableEnclosed { bits, .. } = checked.claim {
+            let limit = self.precision.read().limit;
+            if bits > limit {
+                bail!(
+                    "the certificate is valid, and of a model made with {bits} bits, but the limit is {limit}; to make it again, raise it with --max-bits"
+                );
+            }
+            let at = Local::load_within(source, Precision { bits, limit: bits })?;
+            let (_, element) = at.scalar_output("a certificate", self.output)?;
+            same(checked, &certificate_graph(&at.model, element)?, at.source.program.name())?;
+            return Ok(at);
+        }
+        let at = Local::load(source, &self.precision)?;
+        if !at.model.is_exact() {
+            bail!(
+                "the certificate is valid, but of an exact model; that of `{}` has coefficients without exact values at this point",
+                at.source.program.name()
+            );
+        }
+        let (_, element) = at.scalar_output("a certificate", self.output)?;
+        compare(checked, &at.model.normal_form(), element, at.source.program.name())?;
+        Ok(at)
     }
 
     fn read(&self) -> Result<Vec<u8>> {
@@ -116,10 +132,15 @@ fn compare(checked: &Checked, normal: &NormalForm, element: usize, name: &str) -
     let whole = certificate_model(normal, element);
     let needed = certificate_model(&normal.of_output(element), 0);
     // a certificate may state all kinks, or only those that its output depends on
-    if checked.model == whole || checked.model == needed {
+    if checked.model == whole { Ok(()) } else { same(checked, &needed, name) }
+}
+
+/// Sees that the lines of the certificate's model are those of the program.
+fn same(checked: &Checked, own: &str, name: &str) -> Result<()> {
+    if checked.model == own {
         return Ok(());
     }
-    let (mut stated, mut own) = (checked.model.lines(), needed.lines());
+    let (mut stated, mut own) = (checked.model.lines(), own.lines());
     let differ = std::iter::repeat_with(|| (stated.next(), own.next())).find(|(a, b)| a != b);
     let (stated, own) = differ.unwrap_or_default();
     let shown = |line: Option<&str>| match line {
@@ -149,6 +170,19 @@ impl Report<'_> {
             Claim::NotDifferentiable { sides } => {
                 rows.add("proved", "not differentiable: it has two gradients nearby");
                 sides.iter().for_each(|side| self.side(&mut rows, side));
+            }
+            Claim::NotDifferentiableEnclosed { coordinate, sides, .. } => {
+                rows.add(
+                    "proved",
+                    "not differentiable: it has two gradients nearby, which differ whatever its coefficients are inside their enclosures",
+                );
+                let name = self.coordinate(*coordinate);
+                for side in sides {
+                    let ends = [below(&side.low), above(&side.high)].map(output::float);
+                    rows.add("gradient", &format!("{name} from {} to {}", ends[0], ends[1]));
+                    self.vector(&mut rows, "  around", &side.direction);
+                }
+                rows.add("apart", &format!("{name} by at least {}", output::float(below(&gap(sides)))));
             }
             Claim::Member { vector, sides } => {
                 rows.add("proved", "a Clarke subgradient: a mean of gradients nearby");
@@ -182,11 +216,30 @@ impl Report<'_> {
 
     fn model(&self) -> String {
         let Checked { dimension, kinks, .. } = self.checked;
-        let size = format!("{}, {}", counted(*dimension, "dimension", "dimensions"), counted(*kinks, "kink", "kinks"));
+        let mut size =
+            format!("{}, {}", counted(*dimension, "dimension", "dimensions"), counted(*kinks, "kink", "kinks"));
+        if let Claim::NotDifferentiableEnclosed { bits, .. } = self.checked.claim {
+            size += &format!(", with enclosures of {bits} bits");
+        }
         match self.at {
             Some(at) => format!("{size}; the local model of `{}` at this point", at.source.program.name()),
             None => format!("{size}, as the certificate states it; with a program and --at they are compared"),
         }
+    }
+
+    /// What a coordinate of the direction is called: where there is a program, by the input and the place in it.
+    fn coordinate(&self, i: usize) -> String {
+        let Some(at) = self.at else { return format!("d{i}") };
+        let mut start = 0;
+        for input in at.source.program.inputs() {
+            let n = input.shape.len();
+            match i - start {
+                0 if input.shape.is_scalar() => return input.name.to_string(),
+                k if k < n => return format!("{}[{}]", input.name, place(k, input.shape.dims())),
+                _ => start += n,
+            }
+        }
+        format!("d{i}")
     }
 
     fn side(&self, rows: &mut Rows, side: &Side) {
@@ -233,10 +286,17 @@ impl Report<'_> {
         let claim = match &self.checked.claim {
             Claim::Differentiable { .. } => "differentiable",
             Claim::NotDifferentiable { .. } => "not-differentiable",
+            Claim::NotDifferentiableEnclosed { .. } => "not-differentiable-enclosed",
             Claim::Member { .. } => "member",
         };
         let mut members: Vec<(&str, Value)> = vec![("valid", true.into()), ("claim", claim.into())];
-        members.extend(self.proved(&|v| self.json_vector(v), &output::number));
+        let outward = |s: &EnclosedSide| [below(&s.low), above(&s.high)].map(Value::from);
+        members.extend(self.proved(&|v| self.json_vector(v), &output::number, &outward));
+        if let Claim::NotDifferentiableEnclosed { bits, coordinate, sides } = &self.checked.claim {
+            members.push(("coordinate", self.coordinate(*coordinate).into()));
+            members.push(("apart", below(&gap(sides)).into()));
+            members.push(("bits", (*bits).into()));
+        }
         members.push(("dimension", self.checked.dimension.into()));
         members.push(("kinks", self.checked.kinks.into()));
         members.push(("compared", self.at.is_some().into()));
@@ -244,7 +304,8 @@ impl Report<'_> {
         if let Some(at) = self.at {
             members.extend(at.json_exactness());
         }
-        let exact = self.proved(&|v| self.json_exact(v), &|x| x.fraction().into());
+        let ends = |s: &EnclosedSide| [&s.low, &s.high].map(|x| x.fraction().into());
+        let exact = self.proved(&|v| self.json_exact(v), &|x| x.fraction().into(), &ends);
         members.push(("exact", output::object(exact)));
         output::object(members)
     }
@@ -254,12 +315,20 @@ impl Report<'_> {
         &self,
         vector: &dyn Fn(&Vector) -> Value,
         number: &dyn Fn(&Rational) -> Value,
+        ends: &dyn Fn(&EnclosedSide) -> [Value; 2],
     ) -> Vec<(&'static str, Value)> {
         let side = |s: &Side| vec![("gradient", vector(&s.gradient)), ("direction", vector(&s.direction))];
         match &self.checked.claim {
             Claim::Differentiable { gradient } => vec![("gradient", vector(gradient))],
             Claim::NotDifferentiable { sides } => {
                 vec![("sides", sides.iter().map(|s| output::object(side(s))).collect())]
+            }
+            Claim::NotDifferentiableEnclosed { sides, .. } => {
+                let enclosed = |s: &EnclosedSide| {
+                    let [low, high] = ends(s);
+                    output::object([("low", low), ("high", high), ("direction", vector(&s.direction))])
+                };
+                vec![("sides", sides.iter().map(enclosed).collect())]
             }
             Claim::Member { vector: v, sides } => {
                 let weighted =
@@ -286,6 +355,27 @@ impl Report<'_> {
             None => output::object(vector.entries().map(|(i, c)| (format!("d{i}"), c.fraction().into()))),
         }
     }
+}
+
+/// How far two enclosures are apart.
+fn gap([a, b]: &[EnclosedSide; 2]) -> Rational {
+    Ord::max(&a.low - &b.high, &b.low - &a.high)
+}
+
+/// A float that is not above a number.
+fn below(x: &Rational) -> f64 {
+    -above(&-x)
+}
+
+/// Where the element of this number stands in a tensor.
+fn place(mut k: usize, dims: &[usize]) -> String {
+    let mut indices: Vec<String> = Vec::new();
+    for n in dims.iter().rev() {
+        indices.push((k % n).to_string());
+        k /= n;
+    }
+    indices.reverse();
+    indices.join(",")
 }
 
 fn counted(n: usize, one: &str, many: &str) -> String {

@@ -4,7 +4,7 @@
 //! coefficients are: the model is expanded as a polynomial in those that are enclosed, and each of its exact parts must be linear by the
 //! exact decision. `exp(y) * relu(x) - exp(y) * relu(-x)` is such a one. Everything else is unknown, with the bits that were tried.
 
-use super::{Argument, Decision, Effort, Limit, SearchCounts, Verdict, differentiable};
+use super::{Argument, Decision, Effort, Limit, SearchCounts, Verdict, Written, differentiable};
 use crate::enclosed::{apart, enclosed_nodes, for_each_argument};
 use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, output};
 use crease_core::local::{LocalModel, Node, NodeId};
@@ -20,7 +20,8 @@ const DIRECTIONS: u32 = 4;
 
 pub(super) fn decide(model: &LocalModel, number: usize, effort: &Effort<'_>) -> Result<Decision, OracleError> {
     let from = output(model, number)?;
-    let decided = |verdict, by| Ok(Decision { verdict, by, counts: SearchCounts::default(), written: None });
+    let answer = |verdict, by, written| Ok(Decision { verdict, by, counts: SearchCounts::default(), written });
+    let decided = |verdict, by| answer(verdict, by, None);
     let bits = model.precision().bits;
     let unknown = |best| decided(Verdict::Unknown { limit: Limit::Bits(bits), best }, Argument::Nothing);
     let first = match clarke_element(model, number, effort.seed) {
@@ -32,7 +33,8 @@ pub(super) fn decide(model: &LocalModel, number: usize, effort: &Effort<'_>) -> 
         return decided(Verdict::Yes(first), Argument::NoKinks);
     }
     if let Some(second) = another(model, number, &first, effort)? {
-        return decided(Verdict::No(Box::new([first, second])), Argument::Enclosure);
+        let written = Written::Enclosed { model: model.clone(), output: number };
+        return answer(Verdict::No(Box::new([first, second])), Argument::Enclosure, Some(written));
     }
     match linear(model, from, effort)? {
         true => decided(Verdict::Yes(first), Argument::Rewriting),

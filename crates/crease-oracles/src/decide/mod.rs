@@ -26,7 +26,7 @@ mod theory;
 
 use crate::conservative::GRAPH_BUDGET;
 use crate::sweep::sizes;
-use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, directional, output};
+use crate::{ClarkeElement, OracleError, certificate, clarke_along, clarke_element, directional, output};
 use crease_core::local::{LocalModel, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
@@ -184,10 +184,9 @@ pub struct Decision {
 
 /// What a certificate is written from.
 #[derive(Clone, Debug)]
-struct Written {
-    normal: NormalForm,
-    output: usize,
-    proof: Option<Proof>,
+enum Written {
+    Exact { normal: NormalForm, output: usize, proof: Option<Proof> },
+    Enclosed { model: LocalModel, output: usize },
 }
 
 /// Decides whether one scalar output of a model is differentiable.
@@ -222,7 +221,7 @@ pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<
     let decide = |verdict, by, counts, written| Ok(Decision { verdict, by, counts, written });
     let normal = model.normal_form_within(GRAPH_BUDGET);
     let relus = normal.as_ref().and_then(|n| Relus::new(n, output_number, REWRITING_BUDGET));
-    let written = move |proof| normal.map(|normal| Written { normal, output: output_number, proof });
+    let written = move |proof| normal.map(|normal| Written::Exact { normal, output: output_number, proof });
     let gradient = vector(&first.gradient);
     counts.relus = relus.as_ref().map_or(0, |r| r.arguments.len());
     let relus = match relus {
@@ -322,8 +321,8 @@ fn near(
 }
 
 impl Decision {
-    /// The certificate of a yes or no, for the checker of the crate `crease-check`. There is none for an unknown, for models that are
-    /// not exact, and for a yes by search that was told not to record its proof.
+    /// The certificate of a yes or no, for the checker of the crate `crease-check`. There is none for an unknown, for a yes about a model
+    /// that is not exact, and for a yes by search that was told not to record its proof.
     ///
     /// ```
     /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
@@ -334,21 +333,23 @@ impl Decision {
     /// assert!(certificate.starts_with("crease-certificate 1\nclaim not-differentiable\ndimension 1\nkinks 1\nmax 0 ; 1*d0\n"));
     /// ```
     pub fn certificate(&self) -> Option<String> {
-        let written = self.written.as_ref()?;
         let mut out = String::new();
-        match &self.verdict {
-            Verdict::Unknown { .. } => return None,
-            Verdict::No(sides) => {
-                crate::certificate::head(&mut out, "not-differentiable", &written.normal, written.output).ok()?;
+        match (&self.verdict, self.written.as_ref()?) {
+            (Verdict::No(sides), Written::Exact { normal, output, .. }) => {
+                certificate::head(&mut out, "not-differentiable", normal, *output).ok()?;
                 for e in sides.iter() {
-                    crate::certificate::side(&mut out, None, &e.direction, &e.gradient).ok()?;
+                    certificate::side(&mut out, None, &e.direction, &e.gradient).ok()?;
                 }
                 out.push_str("end\n");
             }
-            Verdict::Yes(_) => {
-                crate::certificate::head(&mut out, "differentiable", &written.normal, written.output).ok()?;
-                written.proof.as_ref()?.write(&mut out).ok()?;
+            (Verdict::No(sides), Written::Enclosed { model, output }) => {
+                return certificate::enclosed(model, *output, sides);
             }
+            (Verdict::Yes(_), Written::Exact { normal, output, proof }) => {
+                certificate::head(&mut out, "differentiable", normal, *output).ok()?;
+                proof.as_ref()?.write(&mut out).ok()?;
+            }
+            (Verdict::Yes(_), Written::Enclosed { .. }) | (Verdict::Unknown { .. }, _) => return None,
         }
         Some(out)
     }

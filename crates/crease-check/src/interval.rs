@@ -1,0 +1,150 @@
+//! Intervals with exact rational ends, for coefficients that are only enclosed.
+//!
+//! The result of an operation holds the results for all numbers in its arguments, and its ends are exact: nothing is ever rounded.
+
+use crate::lines::Fault;
+use crate::meter::{Meter, words};
+use crease_core::number::Rational;
+use std::fmt;
+
+/// All numbers from one end to the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interval {
+    low: Rational,
+    /// Nothing if it is the same as the other end.
+    high: Option<Rational>,
+}
+
+impl Interval {
+    pub fn point(x: Rational) -> Interval {
+        Interval { low: x, high: None }
+    }
+
+    /// Nothing unless the first end is below the second.
+    pub fn between(low: Rational, high: Rational) -> Option<Interval> {
+        (low < high).then_some(Interval { low, high: Some(high) })
+    }
+
+    pub fn low(&self) -> &Rational {
+        &self.low
+    }
+
+    pub fn high(&self) -> &Rational {
+        self.high.as_ref().unwrap_or(&self.low)
+    }
+
+    /// Whether it holds 0 and nothing else.
+    pub fn is_zero(&self) -> bool {
+        self.high.is_none() && self.low.is_zero()
+    }
+
+    /// Whether each of its numbers is below all of another one.
+    pub fn is_below(&self, other: &Interval, meter: &mut Meter) -> Result<bool, Fault> {
+        less(self.high(), &other.low, meter)
+    }
+
+    /// Whether it begins below another one.
+    pub fn begins_below(&self, other: &Interval, meter: &mut Meter) -> Result<bool, Fault> {
+        less(&self.low, &other.low, meter)
+    }
+
+    /// The words that its ends take.
+    pub fn words(&self) -> u64 {
+        words(&self.low) + self.high.as_ref().map_or(0, words)
+    }
+
+    pub fn times(&self, other: &Interval, meter: &mut Meter) -> Result<Interval, Fault> {
+        let (a, b) = (self, other);
+        Ok(match (&a.high, &b.high) {
+            (None, None) => Interval::point(product(&a.low, &b.low, meter)?),
+            (None, Some(high)) => scaled(&a.low, &b.low, high, meter)?,
+            (Some(high), None) => scaled(&b.low, &a.low, high, meter)?,
+            (Some(high), Some(_)) => {
+                // the ends of a product are products of ends
+                let (one, two) = (scaled(&a.low, &b.low, b.high(), meter)?, scaled(high, &b.low, b.high(), meter)?);
+                let low = if less(&one.low, &two.low, meter)? { &one.low } else { &two.low };
+                let high = if less(one.high(), two.high(), meter)? { two.high() } else { one.high() };
+                Interval { low: low.clone(), high: Some(high.clone()) }
+            }
+        })
+    }
+
+    pub fn add(&mut self, other: &Interval, meter: &mut Meter) -> Result<(), Fault> {
+        self.high = match (&self.high, &other.high) {
+            (None, None) => None,
+            _ => Some(sum(self.high(), other.high(), meter)?),
+        };
+        self.low = sum(&self.low, &other.low, meter)?;
+        Ok(())
+    }
+}
+
+/// A number times all numbers between two.
+fn scaled(factor: &Rational, low: &Rational, high: &Rational, meter: &mut Meter) -> Result<Interval, Fault> {
+    let (a, b) = (product(factor, low, meter)?, product(factor, high, meter)?);
+    Ok(match factor.signum() {
+        0 => Interval::point(a),
+        1 => Interval { low: a, high: Some(b) },
+        _ => Interval { low: b, high: Some(a) },
+    })
+}
+
+fn product(a: &Rational, b: &Rational, meter: &mut Meter) -> Result<Rational, Fault> {
+    meter.operation(words(a) + words(b))?;
+    let product = a * b;
+    meter.short(&product)?;
+    Ok(product)
+}
+
+fn sum(a: &Rational, b: &Rational, meter: &mut Meter) -> Result<Rational, Fault> {
+    meter.operation(words(a) + words(b))?;
+    let sum = a + b;
+    meter.short(&sum)?;
+    Ok(sum)
+}
+
+fn less(a: &Rational, b: &Rational, meter: &mut Meter) -> Result<bool, Fault> {
+    meter.operation(words(a) + words(b))?;
+    Ok(a < b)
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.low.fraction())?;
+        match &self.high {
+            None => Ok(()),
+            Some(high) => write!(f, "..{}", high.fraction()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(low: i64, high: i64) -> Interval {
+        let (low, high) = (Rational::from(low), Rational::from(high));
+        Interval::between(low.clone(), high).unwrap_or(Interval::point(low))
+    }
+
+    /// Against the products and sums of all integers in them, the ends among them.
+    #[test]
+    fn products_and_sums_are_hulls() {
+        let meter = &mut Meter::new(0);
+        let all: Vec<(i64, i64)> = (-3..=3).flat_map(|a| (a..=3).map(move |b| (a, b))).collect();
+        for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (*a, *b))) {
+            let hull = |f: fn(i64, i64) -> i64| {
+                let values: Vec<i64> = (a.0..=a.1).flat_map(|x| (b.0..=b.1).map(move |y| f(x, y))).collect();
+                interval(*values.iter().min().unwrap(), *values.iter().max().unwrap())
+            };
+            let (x, y) = (interval(a.0, a.1), interval(b.0, b.1));
+            assert_eq!(x.times(&y, meter).unwrap(), hull(|x, y| x * y), "{x} * {y}");
+            let mut sum = x.clone();
+            sum.add(&y, meter).unwrap();
+            assert_eq!(sum, hull(|x, y| x + y), "{x} + {y}");
+            assert_eq!(x.is_below(&y, meter).unwrap(), a.1 < b.0);
+            assert_eq!(x.begins_below(&y, meter).unwrap(), a.0 < b.0);
+            assert_eq!(x.is_zero(), a == (0, 0));
+        }
+    }
+}
