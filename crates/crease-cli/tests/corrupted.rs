@@ -170,6 +170,7 @@ fn kind(claim: &Claim) -> usize {
         Claim::Differentiable { .. } => 0,
         Claim::NotDifferentiable { .. } => 1,
         Claim::Member { .. } => 2,
+        Claim::NotDifferentiableEnclosed { .. } => panic!("damage made it a certificate of an enclosed model"),
     }
 }
 

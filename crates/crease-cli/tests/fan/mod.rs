@@ -228,6 +228,9 @@ fn directions(n: usize) -> Vec<Point> {
     (0..400).map(|k| (0..n).map(|_| draw(if k % 2 == 0 { 2 } else { 1_000_000 })).collect()).collect()
 }
 
+/// No damage makes one kind of certificate the other: they differ in all lines but the first.
+const OTHER: &str = "a certificate of an enclosed model is judged by its own test";
+
 /// Whether a claim is true of the function that the text states.
 pub fn judge(text: &str, claim: &Claim) -> (bool, Judged) {
     let mut sides: Vec<&Side> = Vec::new();
@@ -239,6 +242,7 @@ pub fn judge(text: &str, claim: &Claim) -> (bool, Judged) {
             vectors.push(vector);
             sides.extend(weighted.iter().map(|(_, side)| side));
         }
+        Claim::NotDifferentiableEnclosed { .. } => panic!("{OTHER}"),
     }
     vectors.extend(sides.iter().flat_map(|s| [&s.gradient, &s.direction]));
     let (f, coordinates) = Function::read(text, &vectors);
@@ -262,5 +266,6 @@ pub fn judge(text: &str, claim: &Claim) -> (bool, Judged) {
             let weighted = sides.iter().all(|(w, _)| w.is_positive()) && total.is_one();
             (true_around && weighted && coordinates.iter().all(|&i| mean(i) == vector.get(i)), how)
         }
+        Claim::NotDifferentiableEnclosed { .. } => panic!("{OTHER}"),
     }
 }
