@@ -284,6 +284,22 @@ pub fn grouped<'m>(
     rows
 }
 
+/// The answer to a question where enclosures cannot tell; in JSON, with an empty list of what it would be shown by.
+pub fn undecided(question: &str, shown_by: &str, why: &str, bits: u32, json: bool) -> String {
+    if json {
+        return output::json(&output::object([
+            ("verdict", Value::from("unknown")),
+            (shown_by, Value::Array(Vec::new())),
+            ("limit", why.into()),
+            ("bits", bits.into()),
+            ("certain", false.into()),
+        ]));
+    }
+    let mut rows = Rows::default();
+    rows.add(question, &format!("unknown: {why}"));
+    rows.text()
+}
+
 /// How exact a model is, in words.
 pub fn arithmetic(model: &LocalModel) -> String {
     match model.exactness() {

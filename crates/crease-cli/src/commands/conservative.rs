@@ -49,7 +49,7 @@ impl Conservative {
     pub fn run(&self) -> Result<String> {
         let mut at = match Local::load_decided(&self.source, &self.precision)? {
             Ok(at) => at,
-            Err((why, bits)) => return Ok(undecided(&why, bits, self.json)),
+            Err((why, bits)) => return Ok(local::undecided("conservative", "elements", &why, bits, self.json)),
         };
         let (k, element) = at.scalar_output("a conservative gradient", self.output)?;
         let known = at.ask(|model| {
@@ -65,7 +65,7 @@ impl Conservative {
         })?;
         let known = match known {
             Ok(known) => known,
-            Err((why, bits)) => return Ok(undecided(&why, bits, self.json)),
+            Err((why, bits)) => return Ok(local::undecided("conservative", "elements", &why, bits, self.json)),
         };
         let ask =
             |text: &String| Contains::ask(text, &at, |vector| membership(&at.model, element, &known, vector, TRIES));
@@ -73,22 +73,6 @@ impl Conservative {
         let report = Report { at: &at, k, known: &known, asked };
         Ok(if self.json { output::json(&report.json()) } else { report.text() })
     }
-}
-
-/// The answer where enclosures cannot tell.
-fn undecided(why: &str, bits: u32, json: bool) -> String {
-    if json {
-        return output::json(&output::object([
-            ("verdict", Value::from("unknown")),
-            ("elements", Value::Array(Vec::new())),
-            ("limit", why.into()),
-            ("bits", bits.into()),
-            ("certain", false.into()),
-        ]));
-    }
-    let mut rows = Rows::default();
-    rows.add("conservative", &format!("unknown: {why}"));
-    rows.text()
 }
 
 /// Two elements in a sentence, or what stands for them where they are vectors.

@@ -1,7 +1,7 @@
 //! `crease differentiable`: yes with the gradient, no with two subgradients, or unknown with the reason.
 
 use crate::budget::Budget;
-use crate::local::{Local, PrecisionArgs};
+use crate::local::{self, Local, PrecisionArgs};
 use crate::output;
 use crate::rows::{Rows, width};
 use crate::source::SourceArgs;
@@ -53,7 +53,7 @@ impl Differentiable {
     pub fn run(&self) -> Result<String> {
         let mut at = match Local::load_decided(&self.source, &self.precision)? {
             Ok(at) => at,
-            Err((why, bits)) => return Ok(undecided(&why, bits, self.json)),
+            Err((why, bits)) => return Ok(local::undecided("differentiable", "gradients", &why, bits, self.json)),
         };
         let (k, element) = at.scalar_output("differentiability", self.output)?;
         let certificate = Writer::optional(self.certificate.as_deref())?;
@@ -72,22 +72,6 @@ impl Differentiable {
         let report = Report { at: &at, k, decision: &decision, written };
         Ok(if self.json { output::json(&report.json()) } else { report.text(self.certificate.as_deref()) })
     }
-}
-
-/// The answer where it is not even known which branches are taken.
-fn undecided(why: &str, bits: u32, json: bool) -> String {
-    if json {
-        return output::json(&output::object([
-            ("verdict", Value::from("unknown")),
-            ("gradients", Value::Array(Vec::new())),
-            ("limit", why.into()),
-            ("bits", bits.into()),
-            ("certain", false.into()),
-        ]));
-    }
-    let mut rows = Rows::default();
-    rows.add("differentiable", &format!("unknown: {why}"));
-    rows.text()
 }
 
 /// Writes the certificate, if a file is to hold it and there is one. Whether it was written.

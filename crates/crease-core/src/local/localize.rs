@@ -7,7 +7,7 @@
 use super::curvature::{self, Class};
 use super::select::Truth;
 use super::weigh::Tie;
-use super::{ActiveKink, Exactness, LocalModel, Margin, Node, NodeId, Stored, Term};
+use super::{ActiveKink, Exactness, LocalModel, Margin, NodeId, Stored};
 use crate::builder::BuildError;
 use crate::inline::{InlineError, inline_traced};
 use crate::number::{Mixed, Number, NumberError, Rational};
@@ -18,12 +18,6 @@ use crate::scalarize::scalarize_traced;
 use crate::tensor::Tensor;
 use std::cmp::Ordering;
 use std::collections::HashMap;
-
-/// Up to so many terms or members, repetitions are found by looking at all pairs.
-const FEW: usize = 16;
-
-/// The largest number of nodes of a model: what does not fit is refused.
-const MAX_NODES: usize = 1 << 27;
 
 /// How precisely numbers are enclosed that are not exact.
 ///
@@ -189,16 +183,16 @@ pub(super) struct Localizer<'p> {
     pub zero: NodeId,
     precision: Precision,
     /// for every node but the directions, whether a coefficient below it is enclosed
-    near: Vec<bool>,
+    pub near: Vec<bool>,
     /// nodes of kinks, with their equations and how they came about: messages are written for those that survive
-    unfinished: Vec<(NodeId, usize, &'static str, Tie)>,
+    pub unfinished: Vec<(NodeId, usize, &'static str, Tie)>,
     /// whether the kink at hand has curved arguments, and those kinks that have
     pub bent: bool,
-    curved: Vec<NodeId>,
+    pub curved: Vec<NodeId>,
     /// the equation of the root program that is being worked on, and the operation there that may have a kink
-    origin: usize,
+    pub origin: usize,
     pub operation: &'static str,
-    numbers: u32,
+    pub numbers: u32,
     /// results of operations on enclosed numbers: the same operation on the same values has the same result
     shared: HashMap<(Op, Vec<u32>), Vec<Local>>,
     /// results of branches of selections, by program and arguments; the programs outlive the pass
@@ -278,181 +272,6 @@ impl Localizer<'_> {
         let value = Mixed::exactly(x.clone()).at(self.precision.bits);
         let zero = self.zero;
         self.fresh(value, zero, Class::Constant)
-    }
-
-    fn push(&mut self, stored: Stored, near: bool) -> NodeId {
-        self.model.nodes.push(stored);
-        self.near.push(near);
-        NodeId((self.model.len() - 1) as u32)
-    }
-
-    /// Whether a node rests on an enclosed coefficient.
-    pub fn is_near(&self, node: NodeId) -> bool {
-        node.index().checked_sub(self.model.directions).is_some_and(|i| self.near[i])
-    }
-
-    /// A linear combination whose coefficients are like no others.
-    pub fn linear(&mut self, terms: &[(&Mixed, NodeId)]) -> Result<NodeId, LocalError> {
-        let named: Vec<(&Mixed, u32, NodeId)> = terms.iter().map(|&(c, node)| (c, self.number_for(c), node)).collect();
-        self.combination(&named)
-    }
-
-    /// A number for a coefficient that is no value of the program.
-    fn number_for(&mut self, c: &Mixed) -> u32 {
-        if c.exact().is_none() {
-            self.numbers += 1;
-        }
-        self.numbers
-    }
-
-    /// A linear combination, each coefficient with the number of the value that it is; what is zero or a copy gets no node of its own.
-    pub fn combination(&mut self, terms: &[(&Mixed, u32, NodeId)]) -> Result<NodeId, LocalError> {
-        let start = self.model.terms.len();
-        let mut near = false;
-        let mut places: HashMap<NodeId, usize> = HashMap::new();
-        for &(c, number, node) in terms {
-            if node == self.zero {
-                continue;
-            }
-            let symbol = if c.exact().is_none() { number } else { 0 };
-            let (coefficient, radius) = match c.exact() {
-                Some(r) if r.is_zero() => continue,
-                Some(r) => (r.clone(), Rational::ZERO),
-                None => {
-                    let e = c.enclosure();
-                    let known = e.middle().zip(e.radius());
-                    known.ok_or_else(|| {
-                        self.no_derivative("a derivative is too large or too small to be written down")
-                    })?
-                }
-            };
-            let list = &mut self.model.terms;
-            let known = if terms.len() <= FEW {
-                list[start..].iter().position(|t| t.node == node).map(|i| start + i)
-            } else {
-                let next = list.len();
-                Some(*places.entry(node).or_insert(next)).filter(|&i| i < next)
-            };
-            match known {
-                Some(i) => {
-                    list[i].coefficient += &coefficient;
-                    list[i].radius += &radius;
-                    if !list[i].radius.is_zero() {
-                        self.numbers += 1;
-                        list[i].symbol = self.numbers;
-                    }
-                }
-                None => list.push(Term { coefficient, radius, symbol, node }),
-            }
-        }
-        let mut end = start;
-        for i in start..self.model.terms.len() {
-            let t = &self.model.terms[i];
-            // an enclosure whose middle is zero may hold anything but nothing
-            if !t.coefficient.is_zero() || !t.radius.is_zero() {
-                near |= !t.radius.is_zero() || self.is_near(t.node);
-                self.model.terms.swap(end, i);
-                end += 1;
-            }
-        }
-        self.model.terms.truncate(end);
-        match &self.model.terms[start..] {
-            [] => Ok(self.zero),
-            [one] if one.coefficient.is_one() && one.radius.is_zero() => {
-                let node = one.node;
-                self.model.terms.truncate(start);
-                Ok(node)
-            }
-            _ => self.bounded(|m| m.push(Stored::Linear { start: start as u32, end: end as u32 }, near)),
-        }
-    }
-
-    fn bounded(&mut self, push: impl FnOnce(&mut Self) -> NodeId) -> Result<NodeId, LocalError> {
-        if self.model.len().max(self.model.terms.len()).max(self.model.members.len()) >= MAX_NODES {
-            return Err(self.no_derivative(format!("its local model has more than {MAX_NODES} parts")));
-        }
-        Ok(push(self))
-    }
-
-    pub fn negated(&mut self, x: NodeId) -> Result<NodeId, LocalError> {
-        let minus = Mixed::one().neg();
-        if let Node::Linear([term]) = self.model.node(x)
-            && Some(&term.coefficient) == minus.exact()
-            && term.radius.is_zero()
-        {
-            return Ok(term.node);
-        }
-        self.linear(&[(&minus, x)])
-    }
-
-    /// The maximum of nodes; members that are the same by sight are one. `tie` is given, for each node, the number of its member.
-    pub fn max(&mut self, nodes: &[NodeId], tie: impl FnOnce(Vec<u32>) -> Tie) -> Result<NodeId, LocalError> {
-        let mut distinct: Vec<NodeId> = Vec::with_capacity(nodes.len());
-        let mut entries: Vec<u32> = Vec::with_capacity(nodes.len());
-        let mut places: HashMap<Vec<(NodeId, Rational)>, u32> = HashMap::new();
-        for &n in nodes {
-            let next = distinct.len() as u32;
-            let member = if nodes.len() <= FEW {
-                distinct.iter().position(|&d| self.same(d, n)).map_or(next, |i| i as u32)
-            } else {
-                *places.entry(self.sight(n)).or_insert(next)
-            };
-            if member == next {
-                distinct.push(n);
-            }
-            entries.push(member);
-        }
-        match distinct[..] {
-            [one] => Ok(one),
-            _ => self.kink_node(distinct, true, tie(entries)),
-        }
-    }
-
-    /// A node that is another one, with what is 0 where two branches meet.
-    pub fn seam(&mut self, taken: NodeId, across: NodeId) -> Result<NodeId, LocalError> {
-        let near = self.is_near(taken) || self.is_near(across);
-        self.bounded(|m| m.push(Stored::Seam { taken, across }, near))
-    }
-
-    /// A node that takes the first of its members along every direction, although the program may take another at the point itself.
-    pub fn taken(&mut self, taken: NodeId, other: NodeId, tie: Tie) -> Result<NodeId, LocalError> {
-        self.kink_node(vec![taken, other], false, tie)
-    }
-
-    fn kink_node(&mut self, members: Vec<NodeId>, max: bool, tie: Tie) -> Result<NodeId, LocalError> {
-        let near = members.iter().any(|&d| self.is_near(d));
-        let start = self.model.members.len() as u32;
-        self.model.members.extend(members);
-        let end = self.model.members.len() as u32;
-        let stored = if max { Stored::Max { start, end } } else { Stored::Taken { start, end } };
-        let node = self.bounded(|m| m.push(stored, near))?;
-        if self.bent {
-            self.curved.push(node);
-        }
-        self.unfinished.push((node, self.origin, self.operation, tie));
-        Ok(node)
-    }
-
-    /// Whether two nodes are the same by sight. Enclosures of the same numbers need not be enclosures of one number.
-    fn same(&self, a: NodeId, b: NodeId) -> bool {
-        let exact = |t: &Term| t.radius.is_zero();
-        a == b
-            || match (self.model.node(a), self.model.node(b)) {
-                (Node::Linear(x), Node::Linear(y)) => x.len() == y.len() && x.iter().all(|t| exact(t) && y.contains(t)),
-                _ => false,
-            }
-    }
-
-    /// What a node looks like: two of the same look are the same.
-    fn sight(&self, node: NodeId) -> Vec<(NodeId, Rational)> {
-        match self.model.node(node) {
-            Node::Linear(terms) if terms.iter().all(|t| t.radius.is_zero()) => {
-                let mut list: Vec<_> = terms.iter().map(|t| (t.node, t.coefficient.clone())).collect();
-                list.sort();
-                list
-            }
-            _ => vec![(node, Rational::ONE)],
-        }
     }
 
     /// The order of two values.
@@ -617,86 +436,6 @@ impl Localizer<'_> {
             Some(bad) => Err(self.run_error(RunFault::Overflow(bad.to_string()))),
             None => Ok(()),
         }
-    }
-
-    /// The nodes of the results of a smooth operation.
-    fn smooth(&mut self, op: &Op, args: &[&Local], results: &[Mixed], class: Class) -> Result<Vec<NodeId>, LocalError> {
-        if class == Class::Constant {
-            return Ok(vec![self.zero; results.len()]);
-        }
-        let one = Mixed::one();
-        let failed = |m: &Self, e: NumberError| m.run_error(e.into());
-        let x = &args[0].value;
-        let y = results.first().cloned().unwrap_or_else(Mixed::zero);
-        let slope = match op {
-            Op::Div => {
-                let over = one.div(&args[1].value).map_err(|e| failed(self, e))?;
-                let down = y.mul(&over).neg();
-                return Ok(vec![self.linear(&[(&over, args[0].node), (&down, args[1].node)])?]);
-            }
-            Op::LogSumExp(_) => {
-                let weights = args.iter().map(|x| x.value.sub(&y).exp()).collect::<Result<Vec<_>, _>>();
-                let weights = weights.map_err(|e| failed(self, e))?;
-                let terms: Vec<(&Mixed, NodeId)> = weights.iter().zip(args.iter().map(|x| x.node)).collect();
-                return Ok(vec![self.linear(&terms)?]);
-            }
-            Op::Permute { inverse, .. } => {
-                let n = args.len() / 2;
-                let mut out = vec![self.zero; n];
-                for (k, p) in args[n..].iter().enumerate() {
-                    let index = p
-                        .value
-                        .exact()
-                        .and_then(|r| r.small_parts())
-                        .filter(|r| r.1 == 1 && p.class == Class::Constant);
-                    let Some(at) = index.and_then(|r| usize::try_from(r.0).ok()).filter(|&at| at < n) else {
-                        return Err(self.no_derivative("its permutation is none, or changes with the inputs"));
-                    };
-                    if *inverse { out[at] = args[k].node } else { out[k] = args[at].node }
-                }
-                return Ok(out);
-            }
-            Op::Sqrt => {
-                // a tangent that vanishes proves nothing here: sqrt(x^2) is |x|
-                let singular = |m: &Self| LocalError::Singular {
-                    site: Box::new(m.site()),
-                    why: "the square root has infinite slope at 0, and its argument is 0 here but not around".into(),
-                };
-                match self.compare(x, &Mixed::zero())? {
-                    Ordering::Greater => one.div(&y.add(&y)).map_err(|e| failed(self, e))?,
-                    _ => return Err(singular(self)),
-                }
-            }
-            Op::Neg => one.neg(),
-            Op::Inv => y.mul(&y).neg(),
-            Op::Exp => y,
-            Op::Log => one.div(x).map_err(|e| failed(self, e))?,
-            Op::Sin => x.cos().map_err(|e| failed(self, e))?,
-            Op::Cos => x.sin().map_err(|e| failed(self, e))?.neg(),
-            // without the cancellation of 1 - tanh(x)^2 for large arguments
-            Op::Tanh => {
-                let twice = x.add(x);
-                let sides = twice.sigmoid().and_then(|up| Ok(up.mul(&twice.neg().sigmoid()?)));
-                Mixed::exactly(Rational::from(4)).mul(&sides.map_err(|e| failed(self, e))?)
-            }
-            Op::Sigmoid => y.mul(&x.neg().sigmoid().map_err(|e| failed(self, e))?),
-            Op::Power(k) => {
-                let lower = k.checked_sub(1).ok_or_else(|| self.no_derivative("its exponent is too large"))?;
-                let lower = x.powi(lower).map_err(|e| failed(self, e))?;
-                Mixed::exactly(Rational::from(*k)).mul(&lower)
-            }
-            // these are handled by their own methods, or have no class
-            Op::Add | Op::Sub | Op::Mul | Op::Kink(_) | Op::Joint(..) | Op::LogSumExpJoint(_) => {
-                return Err(self.no_derivative("it has no slope"));
-            }
-            Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. } => {
-                return Err(self.no_derivative("it has no place in a scalar program"));
-            }
-            Op::Call(_) | Op::Select(_) | Op::Compare(_) | Op::Logic(_) => {
-                return Err(self.no_derivative("it has no slope"));
-            }
-        };
-        Ok(vec![self.linear(&[(&slope, args[0].node)])?])
     }
 
     fn finish(mut self, outputs: Vec<Local>) -> LocalModel {

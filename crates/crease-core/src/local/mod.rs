@@ -18,9 +18,11 @@ mod curvature;
 mod enclosure;
 mod localize;
 mod lower;
+mod nodes;
 mod normal;
 mod prune;
 mod select;
+mod slopes;
 mod weigh;
 
 pub use localize::{LocalError, Precision, localize, localize_within};

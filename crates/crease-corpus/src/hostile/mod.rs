@@ -4,7 +4,7 @@
 //! into the point. This one does the opposite: logarithms, roots and quotients of anything, constants from 1e-40 to 1e40, and above
 //! all *pairs that tie or cancel by their structure*. While a program grows, every value is known at the point (by
 //! [`precise`](crate::precise)), so that any expression can be shifted to be exactly zero there and put under a kink, and
-//! any expression can be written a second time in [disguise] and compared with itself, taken away from itself,
+//! any expression can be written a second time in disguise and compared with itself, taken away from itself,
 //! or selected against itself.
 //!
 //! What enters is a seed; what leaves is a [`Case`]: a program with one scalar output, and a point. Nothing is promised about them: the
