@@ -89,9 +89,19 @@ pub fn answer(a: &Answer, full: bool) -> String {
     }
 }
 
+/// A positive number in two digits, not less than it is: rounding takes less than a twentieth of it.
+fn upward(x: f64) -> String {
+    format!("{:.1e}", x * 1.06)
+}
+
 /// A number of which it is known how far it may be off: that is told unless it is less than the float itself may be.
 fn enclosed(x: f64, radius: f64) -> String {
-    if radius <= x.abs() * f64::EPSILON { float(x) } else { format!("{} ± {radius:.1e}", float(x)) }
+    match x.abs() {
+        size if radius <= size * f64::EPSILON => float(x),
+        // which number around 0 is in the middle says nothing
+        size if size <= radius => format!("0 ± {}", upward(size + radius)),
+        _ => format!("{} ± {}", float(x), upward(radius)),
+    }
 }
 
 fn tensor<N>(t: &Tensor<N>, show: &impl Fn(&N) -> String, full: bool) -> String {
