@@ -14,7 +14,7 @@ use crate::shape::{Layout, MAX_ELEMENTS, Shape};
 use std::ops::Range;
 
 /// The most entries of index tables that tangents may take: each column has its own copy.
-const MAX_ENTRIES: usize = 1 << 25;
+const MAX_ENTRIES: usize = 1 << 27;
 
 /// Which equations of a derived program work on tangents, and how many columns these stand for.
 #[derive(Clone, Debug, Default)]
