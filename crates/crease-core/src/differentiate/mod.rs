@@ -99,7 +99,7 @@ impl How {
         self
     }
 
-    /// With another limit on the expansion of calls, which is [`MAX_INLINED`](crate::MAX_INLINED) by default.
+    /// With another limit on the expansion of calls, which is [`MAX_INLINED`] by default.
     pub fn max_equations(mut self, limit: u64) -> Self {
         self.max_equations = limit;
         self
