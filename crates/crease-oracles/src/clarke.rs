@@ -7,7 +7,7 @@
 //! and then, where it is affordable, exactly.
 
 use crate::enclosed::confirmed;
-use crate::sweep::{Same, SweepCost, Weights, backward, forward, leaves_seams, same_forms, sizes};
+use crate::sweep::{Same, SweepCost, Weights, backward, forward, has_flat_seam, leaves_seams, same_forms, sizes};
 use crate::{OracleError, output};
 use crease_core::local::{LocalModel, NodeId};
 use crease_core::number::{Mixed, Rational};
@@ -144,7 +144,7 @@ impl Search<'_> {
             of(best).clone()
         });
         if !leaves_seams(self.model, &values) {
-            return Ok(None);
+            return if has_flat_seam(self.model) { Err(OracleError::FlatBorder) } else { Ok(None) };
         }
         *sweeps += u64::from(!pairs.is_empty());
         let same = same_forms(self.model, &picked, &pairs, random, EXACT_BUDGET)?;

@@ -93,6 +93,11 @@ pub enum OracleError {
     /// No random direction was generic, which has probability zero.
     #[error("no generic direction was found; try another seed")]
     NoGenericDirection,
+    /// Branches of a selection agree to first order, but need not agree around the point, and their border has no direction there.
+    #[error(
+        "two branches of a selection agree here to first order only, and to first order their border is everywhere: what gradients around tend to is not known"
+    )]
+    FlatBorder,
     /// Enclosures of coefficients are too wide to tell.
     #[error("{what} could not be told with enclosures of {bits} bits")]
     Undecided {

@@ -201,6 +201,12 @@ pub(crate) fn leaves_seams<N: Number>(model: &LocalModel, values: &[N]) -> bool 
     })
 }
 
+/// Whether a seam is 0 along all directions.
+pub(crate) fn has_flat_seam(model: &LocalModel) -> bool {
+    let flat = |n: NodeId| matches!(model.node(n), Node::Linear([]));
+    model.nodes().any(|node| matches!(node, Node::Seam { across, .. } if flat(across)))
+}
+
 /// The largest value among the members.
 pub(crate) fn largest(members: &[NodeId], values: &[Rational]) -> Rational {
     let mut best = &values[members[0].index()];

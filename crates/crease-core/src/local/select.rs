@@ -237,7 +237,7 @@ impl Localizer<'_> {
         let Some(factor) = self.factor(difference, slope)? else {
             // what is piecewise affine and agrees to first order agrees
             let node = match class {
-                Class::Curved if slope != self.zero => self.seam(outside.node, slope)?,
+                Class::Curved => self.seam(outside.node, slope)?,
                 _ => outside.node,
             };
             return Ok(self.fresh(value, node, class));
