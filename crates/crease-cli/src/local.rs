@@ -72,12 +72,9 @@ impl Local {
             let values = model.values().iter().flat_map(|t| t.data());
             Ok((answer, open || !accurate(model.precision().bits, values)))
         };
-        let Source { program, .. } = &self.source;
-        match crease_oracles::ask(program, &self.source.inputs()?, self.model.precision(), again) {
-            Ok((model, answer)) => {
-                self.model = model;
-                Ok(answer)
-            }
+        let inputs = self.source.inputs()?;
+        match crease_oracles::ask_model(&mut self.model, &self.source.program, &inputs, again) {
+            Ok(answer) => Ok(answer),
             Err(AskError::Local(e)) => Err(refused(e, &self.source)),
             Err(AskError::Oracle(e)) => Err(e.into()),
         }

@@ -182,14 +182,25 @@ pub fn ask<T>(
     p: &Program,
     at: &[Tensor<Rational>],
     precision: Precision,
-    mut question: impl FnMut(&LocalModel) -> Result<(T, bool), OracleError>,
+    question: impl FnMut(&LocalModel) -> Result<(T, bool), OracleError>,
 ) -> Result<(LocalModel, T), AskError> {
     let mut model = localize_within(p, at, precision)?;
+    let answer = ask_model(&mut model, p, at, question)?;
+    Ok((model, answer))
+}
+
+/// As [`ask`], of a model of the program at the point that is there already; one with more bits takes its place.
+pub fn ask_model<T>(
+    model: &mut LocalModel,
+    p: &Program,
+    at: &[Tensor<Rational>],
+    mut question: impl FnMut(&LocalModel) -> Result<(T, bool), OracleError>,
+) -> Result<T, AskError> {
     loop {
         let more = model.precision().doubled().filter(|_| !model.is_exact());
-        match (question(&model), more) {
-            (Ok((_, true)) | Err(OracleError::Undecided { .. }), Some(more)) => model = localize_within(p, at, more)?,
-            (answer, _) => return Ok((model, answer?.0)),
+        match (question(model), more) {
+            (Ok((_, true)) | Err(OracleError::Undecided { .. }), Some(more)) => *model = localize_within(p, at, more)?,
+            (answer, _) => return Ok(answer?.0),
         }
     }
 }

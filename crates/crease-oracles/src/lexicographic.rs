@@ -50,8 +50,9 @@ pub fn lexicographic(
     check_basis(model, basis)?;
     let from = output(model, output_number)?;
     if model.is_exact() {
-        let settled = settle(model, &Weights::<Rational>::new(model)?, basis, Rational::clone)?;
-        let gradient = backward(model, &Weights::new(model)?, from, settled.share());
+        let weights: Weights<Rational> = Weights::new(model)?;
+        let settled = settle(model, &weights, basis, Rational::clone)?;
+        let gradient = backward(model, &weights, from, settled.share());
         return Ok(settled.done(model, gradient, None));
     }
     let (known, bits) = (Weights::known(model), model.precision().bits);

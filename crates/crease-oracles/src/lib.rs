@@ -41,7 +41,7 @@ pub use clarke::{ClarkeElement, clarke_along, clarke_element};
 pub use conservative::{Conservative, ConservativeElement, conservative, gradient_at_choices, several_in_field};
 pub use decide::{Argument, Decision, Effort, Limit, Progress, SearchCounts, Verdict, differentiable};
 pub use directional::{directional, directional_batch};
-pub use enclosed::{AskError, accurate, accurate_vector, ask};
+pub use enclosed::{AskError, accurate, accurate_vector, ask, ask_model};
 pub use enumerate::{
     EnumerateEvent, EnumerateLimit, EnumerateLimits, EnumerateWork, Neighbour, Neighbours, neighbouring_gradients,
     neighbouring_gradients_with,
