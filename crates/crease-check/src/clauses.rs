@@ -10,7 +10,7 @@ use crate::meter::Meter;
 use crate::model::Model;
 use crate::rewrite::{known_relu, relu_number};
 use crate::rup::{Clauses, Lit};
-use crease_core::number::Rational;
+use crease_number::Rational;
 use std::collections::HashMap;
 
 enum Atom {

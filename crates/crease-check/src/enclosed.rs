@@ -11,7 +11,7 @@ use crate::interval::Interval;
 use crate::lines::{Fault, Lines};
 use crate::meter::Meter;
 use crate::{Checked, Claim, EnclosedSide, Statistics, Vector};
-use crease_core::number::Rational;
+use crease_number::Rational;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 

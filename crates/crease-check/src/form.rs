@@ -2,7 +2,7 @@
 
 use crate::lines::{Fault, Words, natural, number};
 use crate::meter::{Meter, words};
-use crease_core::number::Rational;
+use crease_number::Rational;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;

@@ -4,7 +4,7 @@
 
 use crate::lines::Fault;
 use crate::meter::{Meter, words};
-use crease_core::number::Rational;
+use crease_number::Rational;
 use std::fmt;
 
 /// All numbers from one end to the other.

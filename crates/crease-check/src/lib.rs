@@ -129,7 +129,7 @@ mod rewrite;
 mod rup;
 mod sides;
 
-use crease_core::number::Rational;
+use crease_number::Rational;
 use form::{Form, Var};
 use lines::{Fault, Lines};
 use meter::Meter;

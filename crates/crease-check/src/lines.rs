@@ -2,7 +2,7 @@
 //!
 //! What enters is bytes. Nothing is trusted: not that they are UTF-8, not that a number is short, not that another line follows.
 
-use crease_core::number::Rational;
+use crease_number::Rational;
 
 /// The most bits of a number, numerator and denominator together: see the limits in the documentation of the crate.
 pub const MAX_BITS: usize = 1 << 18;

@@ -4,7 +4,7 @@
 //! piece of work is announced here before it is done; a certificate that asks for too much is refused, with the line that did.
 
 use crate::lines::{Fault, MAX_BITS};
-use crease_core::number::Rational;
+use crease_number::Rational;
 
 /// Steps that every certificate may take.
 const BASE_STEPS: u64 = 1 << 28;

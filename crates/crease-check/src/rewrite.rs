@@ -7,7 +7,7 @@ use crate::form::{Form, Scope, Sum, Var};
 use crate::lines::{Fault, Lines, Words, natural};
 use crate::meter::{Meter, words};
 use crate::model::Model;
-use crease_core::number::Rational;
+use crease_number::Rational;
 
 /// Reads `relus R` and its lines: for each relu the form w of z = max(0, w).
 pub fn relus(lines: &mut Lines<'_>, model: &Model) -> Result<Vec<Form>, Fault> {

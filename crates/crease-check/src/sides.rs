@@ -8,7 +8,7 @@ use crate::form::{Form, Sum, Var};
 use crate::lines::{Fault, Lines, Words};
 use crate::meter::{Meter, words};
 use crate::model::Model;
-use crease_core::number::Rational;
+use crease_number::Rational;
 
 /// Reads `direction` and `gradient`, the lines behind `side`, and sees that the function has this gradient around the direction.
 pub fn side(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -> Result<(Form, Form), Fault> {

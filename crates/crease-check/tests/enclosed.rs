@@ -5,7 +5,7 @@
 mod truth;
 
 use crease_check::{Claim, check};
-use crease_core::number::Rational;
+use crease_number::Rational;
 use truth::Random;
 
 /// c |x|.

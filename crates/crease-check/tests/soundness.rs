@@ -5,7 +5,7 @@
 mod truth;
 
 use crease_check::check;
-use crease_core::number::Rational;
+use crease_number::Rational;
 use std::collections::HashMap;
 use truth::{Function, Random, evaluate, terms};
 

@@ -6,7 +6,6 @@
 //! f64 are compiled where that is faster.
 
 use crate::engine;
-use crate::exact::{Budget, Exact, grew_too_long};
 use crate::fault;
 use crate::output::count;
 use crate::source::Source;
@@ -14,7 +13,7 @@ use crate::ties::{self, Met};
 use anyhow::{Error, Result};
 use clap::Args;
 use crease_core::cost::tally;
-use crease_core::number::Interval;
+use crease_core::number::{Budget, Exact, Interval};
 use crease_core::run::{Unobserved, least_steps};
 use crease_core::{Limits, Number, NumberError, Program, Rational, RunError, RunFault, Tensor, run_with};
 use crease_engine::Compiled;
@@ -179,8 +178,14 @@ impl Task<'_> {
         run_with(self.program, inputs, limits, &mut Unobserved).map_err(|error| Failed { error, of_derivative, point })
     }
 
-    fn exact(&self, point: usize, inputs: &[Tensor<Rational>], limits: Limits) -> Result<Computed, Failed> {
-        let inputs: Vec<Tensor<Exact>> = inputs.iter().map(|t| t.map(|x| Exact::Number(x.clone()))).collect();
+    fn exact(
+        &self,
+        point: usize,
+        inputs: &[Tensor<Rational>],
+        budget: Budget,
+        limits: Limits,
+    ) -> Result<Computed, Failed> {
+        let inputs = shared(inputs, budget);
         let met = self.watch(point, &inputs, limits)?;
         let outputs = self.run(point, &inputs, limits)?;
         let answer = |t: Tensor<Exact>| {
@@ -275,12 +280,8 @@ impl<'t> Portions<'t> {
         } else if !flags.exact && operations > EXACT_OPERATIONS {
             FloatBecause::Many(operations)
         } else {
-            if flags.exact {
-                Budget::LONG.set()
-            } else {
-                Budget::SHORT.set()
-            }
-            match points.iter().enumerate().map(|(k, x)| task.exact(k, x.as_ref(), limits)).collect() {
+            let budget = if flags.exact { Budget::LONG } else { Budget::SHORT };
+            match points.iter().enumerate().map(|(k, x)| task.exact(k, x.as_ref(), budget, limits)).collect() {
                 Ok(done) => return Ok(done),
                 Err(mut f) => match reason(&f.error) {
                     Some(because) if !flags.exact => because,
@@ -301,6 +302,22 @@ impl<'t> Portions<'t> {
 /// The nearest floats.
 pub fn nearest(point: &[Tensor<Rational>]) -> Vec<Tensor<f64>> {
     point.iter().map(|t| t.map(Rational::to_f64)).collect()
+}
+
+/// A point whose numbers share a budget.
+fn shared(point: &[Tensor<Rational>], budget: Budget) -> Vec<Tensor<Exact>> {
+    let mut numbers = budget.share(point.iter().flat_map(|t| t.data().iter().cloned())).into_iter();
+    let mut part = |t: &Tensor<Rational>| t.map(|_| numbers.next().unwrap_or(Exact::TooLong));
+    point.iter().map(&mut part).collect()
+}
+
+/// Whether a run stopped because numbers grew too long.
+fn grew_too_long(e: &RunError) -> bool {
+    // rationals neither overflow nor leave a comparison open
+    matches!(
+        e.fault,
+        RunFault::Overflow(_) | RunFault::Number(NumberError::TooLarge | NumberError::Undecided | NumberError::NoOrder)
+    )
 }
 
 /// Whether intervals, which certainly enclose the real numbers, see the same ties and leave none open.

@@ -42,7 +42,6 @@ mod commands;
 mod contains;
 mod engine;
 mod errata;
-mod exact;
 mod fault;
 mod how;
 mod interrupt;

@@ -42,7 +42,6 @@ pub mod dictionary;
 pub mod differentiate;
 mod inline;
 pub mod local;
-pub mod number;
 pub mod op;
 pub mod program;
 pub mod random;
@@ -53,6 +52,8 @@ mod simplify;
 mod tensor;
 mod trace;
 mod views;
+
+pub use crease_number as number;
 
 pub use builder::{BuildError, Builder, Conv2d, Window};
 pub use inline::{InlineError, MAX_INLINED, inline, inline_within};

@@ -1,7 +1,7 @@
 //! What is true of a model, by evaluating it: the judge of what the checker accepts. It shares no code with it.
 
 use crease_check::{Claim, Side, Vector};
-use crease_core::number::Rational;
+use crease_number::Rational;
 
 type Terms = Vec<(Rational, char, usize)>;
 

@@ -5,8 +5,8 @@
 
 use super::item::{Item, ItemKind};
 use super::price::Price;
-use super::whole::Count;
 use crate::differentiate::Columns;
+use crate::number::Count;
 use crate::op::{Choice, Kink, Lane, Op};
 use crate::program::{Atom, Equation, Program};
 use std::collections::{BTreeMap, HashMap};

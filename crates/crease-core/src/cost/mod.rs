@@ -12,14 +12,13 @@ mod count;
 mod item;
 mod overhead;
 mod price;
-mod whole;
 
+pub use crate::number::Count;
 pub(crate) use count::{Counter, Known, count_equation, known};
 pub use count::{Tally, tally};
 pub use item::{Item, ItemKind};
 pub use overhead::{Attained, Overhead, overhead};
 pub use price::{Price, Prices, Ratio, Worst};
-pub use whole::Count;
 
 use crate::program::Program;
 

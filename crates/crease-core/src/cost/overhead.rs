@@ -3,8 +3,8 @@
 use super::count::{Counter, Known, Tally, count_equation, known};
 use super::item::Item;
 use super::price::{Price, Prices};
-use super::whole::Count;
 use crate::differentiate::{DiffError, How, Mode, Prepared};
+use crate::number::Count;
 use crate::number::Rational;
 use crate::op::Op;
 use crate::program::Program;

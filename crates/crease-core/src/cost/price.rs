@@ -1,6 +1,6 @@
 //! Prices: linear forms in 1, c_nonlin and c_relu, and their ratios.
 
-use super::whole::Count;
+use crate::number::Count;
 use crate::number::Rational;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul};

@@ -254,8 +254,9 @@ fn guessed<'a>(args: &[&'a Local]) -> Vec<&'a Local> {
         order.sort_by(|a, b| a.value.exact().cmp(&b.value.exact()));
         return order;
     }
-    order.sort_by_cached_key(|x| x.value.enclosure().into_low());
-    order
+    let mut enclosed: Vec<_> = order.into_iter().map(|x| (x.value.enclosure(), x)).collect();
+    enclosed.sort_by(|(a, _), (b, _)| a.compare_beginnings(b));
+    enclosed.into_iter().map(|(_, x)| x).collect()
 }
 
 /// The exchanges that sort n numbers, whatever they are: Batcher's merge exchange, as in Knuth's Algorithm M of section 5.2.2.

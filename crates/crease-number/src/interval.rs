@@ -10,7 +10,7 @@
 //! An endpoint that overflows becomes infinite, which is still an enclosure;
 //! infinity itself is never a member.
 
-use super::{Enclosure, Number, NumberError, Rational};
+use crate::{Enclosure, Number, NumberError, Rational};
 use std::cmp::Ordering;
 use std::f64::consts::TAU;
 use std::fmt;
@@ -18,7 +18,7 @@ use std::fmt;
 /// A closed interval of real numbers between two `f64`.
 ///
 /// ```
-/// use crease_core::number::{Interval, Number};
+/// use crease_number::{Interval, Number};
 /// let tenth = Interval::from_rational(&"0.1".parse().unwrap()).unwrap();
 /// assert!(tenth.lo() < tenth.hi());
 /// let one = Interval::point(1.0);
@@ -36,7 +36,7 @@ impl Interval {
     /// outward; `None` if it would be empty or an endpoint is NaN.
     ///
     /// ```
-    /// use crease_core::number::Interval;
+    /// use crease_number::Interval;
     /// assert_eq!(Interval::new(-1.0, 2.5).unwrap().to_string(), "[-1, 2.5]");
     /// assert_eq!(Interval::new(1.0, 0.0), None);
     /// ```
@@ -114,7 +114,7 @@ impl Interval {
     /// Whether `r` is a member, decided exactly.
     ///
     /// ```
-    /// use crease_core::number::{Interval, Rational};
+    /// use crease_number::{Interval, Rational};
     /// let third = Rational::new(1, 3).unwrap();
     /// assert!(Interval::new(0.0, 0.5).unwrap().contains(&third));
     /// assert!(!Interval::point(1.0 / 3.0).contains(&third));

@@ -7,7 +7,7 @@
 //! their kin are [`NumberError::NoOrder`], and the transcendental functions
 //! have no meaning at all.
 
-use super::{Number, NumberError, Rational};
+use crate::{Number, NumberError, Rational};
 use dashu_int::{IBig, UBig};
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,7 +15,7 @@ use std::fmt;
 /// An element of the prime field of `2^61 - 1` elements.
 ///
 /// ```
-/// use crease_core::number::{Field61, Number};
+/// use crease_number::{Field61, Number};
 /// let third = Field61::from_rational(&"1/3".parse().unwrap()).unwrap();
 /// assert_eq!(third.mul(&Field61::new(3)), Field61::one());
 /// ```

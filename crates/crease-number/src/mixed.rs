@@ -1,6 +1,6 @@
 //! Numbers that are exact for as long as they can be, and certain enclosures from then on.
 
-use super::{Enclosure, Number, NumberError, Rational};
+use crate::{Enclosure, Number, NumberError, Rational};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -16,7 +16,7 @@ const DEFAULT_BITS: u32 = 128;
 /// carries the precision at which it will be enclosed once it stops being exact; that of a result is the larger of its arguments'.
 ///
 /// ```
-/// use crease_core::number::{Mixed, Number, Rational};
+/// use crease_number::{Mixed, Number, Rational};
 /// let x = Mixed::exactly(Rational::from(0));
 /// assert_eq!(x.exp().unwrap(), Mixed::one()); // exp 0 is 1, exactly
 /// let e = Mixed::one().exp().unwrap();

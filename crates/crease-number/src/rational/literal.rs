@@ -224,7 +224,7 @@ fn exponent_of_five(n: &UBig) -> Option<usize> {
 /// `f64`, and fractions are left for the rest.
 ///
 /// ```
-/// use crease_core::number::Rational;
+/// use crease_number::Rational;
 /// let shown = |text: &str| text.parse::<Rational>().unwrap().to_string();
 /// assert_eq!(shown("2/8"), "0.25");
 /// assert_eq!(shown("0.0000000001"), "1e-10");

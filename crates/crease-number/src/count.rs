@@ -3,7 +3,7 @@
 //! A program of programs doubles its cost with every level, so after a few hundred levels a count fits no machine number.
 //! Counts are therefore exact whatever their size; those of up to 128 bits stay off the heap.
 
-use crate::number::Rational;
+use crate::Rational;
 use dashu_base::{BitTest, Sign};
 use dashu_int::IBig;
 use std::fmt;
@@ -13,7 +13,7 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 /// A whole number of any size, exactly: how often an operation is applied, or a coefficient of a price.
 ///
 /// ```
-/// use crease_core::cost::Count;
+/// use crease_number::Count;
 /// let doubled = (0..200).fold(Count::from(1), |n, _| &n + &n);
 /// assert_eq!(doubled.to_string(), "1606938044258990275541962092341162602522202993782792835301376");
 /// assert_eq!(doubled.to_u128(), None);

@@ -21,7 +21,7 @@ mod literal;
 
 pub use literal::ParseRationalError;
 
-use super::{Number, NumberError};
+use crate::{Number, NumberError};
 use dashu_base::{BitTest, SquareRootRem};
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
@@ -41,7 +41,7 @@ const MAX_POWER_BITS: u64 = 10_000_000;
 /// [`checked_div`](Rational::checked_div).
 ///
 /// ```
-/// use crease_core::number::Rational;
+/// use crease_number::Rational;
 /// let tenth: Rational = "0.1".parse().unwrap();
 /// let third = Rational::new(1, 3).unwrap();
 /// assert_eq!((&tenth + &third).to_string(), "13/30");
@@ -71,7 +71,7 @@ impl Rational {
     /// The fraction `num / den`, or `None` if `den` is zero.
     ///
     /// ```
-    /// use crease_core::number::Rational;
+    /// use crease_number::Rational;
     /// assert_eq!(Rational::new(4, -6).unwrap().fraction(), "-2/3");
     /// assert_eq!(Rational::new(1, 0), None);
     /// ```
@@ -88,7 +88,7 @@ impl Rational {
     /// The exact value of a float, or `None` if it is infinite or NaN.
     ///
     /// ```
-    /// use crease_core::number::Rational;
+    /// use crease_number::Rational;
     /// assert_eq!(Rational::from_f64(0.75), Rational::new(3, 4));
     /// assert_ne!(Rational::from_f64(0.1), Rational::new(1, 10));
     /// assert_eq!(Rational::from_f64(f64::NAN), None);
@@ -215,7 +215,7 @@ impl Rational {
     /// `self / other`, or `None` if `other` is zero.
     ///
     /// ```
-    /// use crease_core::number::Rational;
+    /// use crease_number::Rational;
     /// let (two, six) = (Rational::from(2), Rational::from(6));
     /// assert_eq!(two.checked_div(&six), Rational::new(1, 3));
     /// assert_eq!(two.checked_div(&Rational::ZERO), None);
@@ -307,7 +307,7 @@ impl Rational {
     /// The fraction `n/d` in lowest terms, or `n` alone for an integer.
     ///
     /// ```
-    /// use crease_core::number::Rational;
+    /// use crease_number::Rational;
     /// assert_eq!("0.25".parse::<Rational>().unwrap().fraction(), "1/4");
     /// assert_eq!("-7".parse::<Rational>().unwrap().fraction(), "-7");
     /// ```

@@ -8,7 +8,7 @@
 //! An enclosure without endpoints is the whole line: an operation that leaves the range of exponents, or that would take too long,
 //! ends there. It is still an enclosure, and decides nothing.
 
-use super::{NumberError, Rational};
+use crate::{NumberError, Rational};
 use dashu_float::round::ErrorBounds;
 use dashu_float::round::mode::{Down, Up};
 use dashu_float::{Context, FBig, Repr};
@@ -30,7 +30,7 @@ const MAX_EXACT: usize = 1 << 20;
 /// A closed interval of real numbers, or the whole line.
 ///
 /// ```
-/// use crease_core::number::{Enclosure, Rational};
+/// use crease_number::{Enclosure, Rational};
 /// let x = Enclosure::of(&Rational::from(-2), 100);
 /// let tiny = x.exp().mul(&x.exp()); // exp(-4), to a hundred bits
 /// assert!(tiny.radius().unwrap() < Rational::from(2).pow(-100).unwrap());
@@ -160,7 +160,7 @@ impl Enclosure {
     /// The endpoints, exactly; nothing for the whole line.
     ///
     /// ```
-    /// use crease_core::number::{Enclosure, Rational};
+    /// use crease_number::{Enclosure, Rational};
     /// let third = Enclosure::of(&Rational::new(1, 3).unwrap(), 4);
     /// assert_eq!(third.ends().unwrap(), (Rational::new(5, 16).unwrap(), Rational::new(11, 32).unwrap()));
     /// ```
@@ -169,9 +169,9 @@ impl Enclosure {
         Some((exact(a)?, exact(b)?))
     }
 
-    /// The lower endpoint, to sort by; nothing for the whole line.
-    pub(crate) fn into_low(self) -> Option<Float> {
-        self.ends.map(|e| e.0)
+    /// Which of two enclosures begins first. The whole line begins before all others.
+    pub fn compare_beginnings(&self, other: &Enclosure) -> Ordering {
+        self.ends.as_ref().map(|(low, _)| low).cmp(&other.ends.as_ref().map(|(low, _)| low))
     }
 
     /// A number in the middle, exactly; nothing for the whole line.

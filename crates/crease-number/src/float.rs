@@ -4,7 +4,7 @@
 //! and NaN passes through everything, `relu`, `max` and `min` included: a
 //! maximum that dropped NaN would hide the fault that made it.
 
-use super::{Number, NumberError, Rational};
+use crate::{Number, NumberError, Rational};
 use std::cmp::Ordering;
 
 macro_rules! float_number {

@@ -17,7 +17,7 @@
 //! the caller attaches the place in the program where it happened.
 //!
 //! ```
-//! use crease_core::number::{Interval, Number, NumberError, Rational};
+//! use crease_number::{Interval, Number, NumberError, Rational};
 //!
 //! fn square_plus_tenth<N: Number>(x: &N) -> Result<N, NumberError> {
 //!     let tenth = N::from_rational(&"0.1".parse().unwrap())?;
@@ -30,14 +30,18 @@
 //! assert!(square_plus_tenth(&Interval::point(2.0)).unwrap().contains(&exact));
 //! ```
 
+mod count;
 mod enclosure;
+mod exact;
 mod field;
 mod float;
 mod interval;
 mod mixed;
 mod rational;
 
+pub use count::Count;
 pub use enclosure::Enclosure;
+pub use exact::{Budget, Exact};
 pub use field::Field61;
 pub use interval::Interval;
 pub use mixed::Mixed;
