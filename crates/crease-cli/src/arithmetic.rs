@@ -8,7 +8,6 @@
 use crate::engine;
 use crate::fault;
 use crate::output::count;
-use crate::source::Source;
 use crate::ties::{self, Met};
 use anyhow::{Error, Result};
 use clap::Args;
@@ -150,8 +149,8 @@ struct Failed {
 
 impl Task<'_> {
     /// Runs at a point in the numbers that the flags ask for.
-    pub fn compute(&self, inputs: &[Tensor<Rational>], flags: &NumberArgs, source: &Source) -> Result<Computed> {
-        let mut all = Portions::new(self, flags, 1, false).compute(&[inputs], source).map_err(|f| f.error)?;
+    pub fn compute(&self, inputs: &[Tensor<Rational>], flags: &NumberArgs) -> Result<Computed> {
+        let mut all = Portions::new(self, flags, 1, false).compute(&[inputs]).map_err(|f| f.error)?;
         // one result for each point
         Ok(all.remove(0))
     }
@@ -258,15 +257,11 @@ impl<'t> Portions<'t> {
     }
 
     /// Runs at the points of a portion.
-    pub fn compute<P: AsRef<[Tensor<Rational>]>>(
-        &mut self,
-        points: &[P],
-        source: &Source,
-    ) -> Result<Vec<Computed>, AtPoint> {
+    pub fn compute<P: AsRef<[Tensor<Rational>]>>(&mut self, points: &[P]) -> Result<Vec<Computed>, AtPoint> {
         let Portions { task, flags, .. } = *self;
         let told = |f: Failed, float: Option<&FloatBecause>| AtPoint {
             point: f.point,
-            error: fault::run(&f.error, f.of_derivative, float, source),
+            error: fault::run(&f.error, f.of_derivative, float),
         };
         let limits = flags.limits();
         // compiled runs keep to the limit too

@@ -89,10 +89,9 @@ impl Contains {
             Membership::NotClarke { direction } => members.push(("beyond", at.json(direction))),
             Membership::ConservativeOnly { direction, choices } => {
                 members.push(("beyond", at.json(direction)));
-                let places = at.places();
                 let choices = at.model.kinks().iter().zip(choices).map(|(kink, weights)| {
                     let weights = weights.iter().map(output::number).collect();
-                    at.json_kink(kink, &places, vec![("weights", weights)])
+                    at.json_kink(kink, vec![("weights", weights)])
                 });
                 members.push(("choices", choices.collect()));
             }

@@ -4,7 +4,6 @@
 use crate::arithmetic::Answer;
 use crate::fault;
 use crate::output;
-use crate::places::Places;
 use crate::rows::Rows;
 use crate::source::{Source, SourceArgs};
 use anyhow::{Result, bail};
@@ -49,7 +48,7 @@ impl Local {
     pub fn load_within(args: &SourceArgs, precision: Precision) -> Result<Self> {
         let source = args.load()?;
         let model = localize_within(&source.program, &source.inputs()?, precision);
-        Ok(Local { model: model.map_err(|e| refused(e, &source))?, source })
+        Ok(Local { model: model.map_err(|e| refused(e))?, source })
     }
 
     /// The same, unless enclosures cannot tell which branch is taken: then the reason why it is not known, and the bits.
@@ -58,10 +57,9 @@ impl Local {
         match localize_within(&source.program, &source.inputs()?, precision.read()) {
             Ok(model) => Ok(Ok(Local { model, source })),
             Err(LocalError::Undecided { site, what, bits }) => {
-                let place = text(&site, &Places::new(&source.text));
-                Ok(Err((format!("{what}, in {place}, with {bits} bits"), bits)))
+                Ok(Err((format!("{what}, in {}, with {bits} bits", site.text()), bits)))
             }
-            Err(e) => Err(refused(e, &source)),
+            Err(e) => Err(refused(e)),
         }
     }
 
@@ -75,7 +73,7 @@ impl Local {
         let inputs = self.source.inputs()?;
         match crease_oracles::ask_model(&mut self.model, &self.source.program, &inputs, again) {
             Ok(answer) => Ok(answer),
-            Err(AskError::Local(e)) => Err(refused(e, &self.source)),
+            Err(AskError::Local(e)) => Err(refused(e)),
             Err(AskError::Oracle(e)) => Err(e.into()),
         }
     }
@@ -121,7 +119,7 @@ impl Local {
 
     /// Active kinks, one line for each place, each with further cells; lines that differ in nothing are one.
     pub fn kinks<'m>(&'m self, lines: impl IntoIterator<Item = (&'m ActiveKink, Vec<String>)>) -> Vec<Vec<String>> {
-        grouped(&self.places(), lines)
+        grouped(lines)
     }
 
     /// Whether the answer is exact, and if it is not, how it is known.
@@ -157,14 +155,9 @@ impl Local {
     }
 
     /// An active kink as a JSON object, with further members.
-    pub fn json_kink(&self, kink: &ActiveKink, places: &Places<'_>, more: Vec<(&'static str, Value)>) -> Value {
-        let members = [("operation", kink.operation.into())].into_iter().chain(located(&kink.site, places));
+    pub fn json_kink(&self, kink: &ActiveKink, more: Vec<(&'static str, Value)>) -> Value {
+        let members = [("operation", kink.operation.into())].into_iter().chain(located(&kink.site));
         output::object(members.chain(more))
-    }
-
-    /// The text with its lines.
-    pub fn places(&self) -> Places<'_> {
-        Places::new(&self.source.text)
     }
 }
 
@@ -216,50 +209,40 @@ pub fn by_input(model: &LocalModel, vector: &[Rational], radius: Option<&[Ration
 }
 
 /// A fault of localizing, shown where it stands.
-fn refused(e: LocalError, source: &Source) -> anyhow::Error {
+fn refused(e: LocalError) -> anyhow::Error {
     match e {
-        LocalError::Run(e) => fault::run(&e, false, None, source),
+        LocalError::Run(e) => fault::run(&e, false, None),
         LocalError::Discontinuous { site, why } => {
             let help = Some("at a jump there is no directional derivative");
-            fault::at_site(format!("not continuous at this point: {why}"), &site, help, source)
+            fault::at_site(format!("not continuous at this point: {why}"), &site, help)
         }
         LocalError::NoDerivative { site, why } => {
-            fault::at_site(format!("no directional derivative here that could be told: {why}"), &site, None, source)
+            fault::at_site(format!("no directional derivative here that could be told: {why}"), &site, None)
         }
         LocalError::Singular { site, why } => {
             let help = Some("the function need not be Lipschitz here, and may have no derivative of any kind");
-            fault::at_site(format!("singular at this point: {why}"), &site, help, source)
+            fault::at_site(format!("singular at this point: {why}"), &site, help)
         }
         LocalError::Undecided { site, what, bits } => {
             let help =
                 Some("more bits may tell, with --max-bits; they never can if two equal numbers come about differently");
-            fault::at_site(format!("not decided: {what}, with {bits} bits"), &site, help, source)
+            fault::at_site(format!("not decided: {what}, with {bits} bits"), &site, help)
         }
         other => other.into(),
     }
 }
 
 /// What an operation is called where it has a kink, where it stands, and what stands there.
-fn cells(kink: &ActiveKink, places: &Places<'_>) -> Vec<String> {
-    let at = kink.site.place.map(|p| places.line_and_column(p)).map(|(l, c)| format!("{l}:{c}"));
-    vec![kink.operation.into(), at.unwrap_or_default(), text(&kink.site, places)]
+fn cells(kink: &ActiveKink) -> Vec<String> {
+    vec![kink.operation.into(), kink.site.short(), kink.site.text()]
 }
 
-/// What to show of an equation: the text where it came from, or itself.
-pub fn text(site: &Site, places: &Places<'_>) -> String {
-    site.place.map_or_else(|| site.shown.clone(), |p| places.piece(p))
-}
-
-fn located(site: &Site, places: &Places<'_>) -> [(&'static str, Value); 2] {
-    let place = site.place.map_or(Value::Null, |p| output::place(places, p));
-    [("place", place), ("text", text(site, places).into())]
+fn located(site: &Site) -> [(&'static str, Value); 2] {
+    [("place", output::origin(site.origin.as_ref())), ("text", site.text().into())]
 }
 
 /// Lines of active kinks: see [`Local::kinks`].
-pub fn grouped<'m>(
-    places: &Places<'_>,
-    lines: impl IntoIterator<Item = (&'m ActiveKink, Vec<String>)>,
-) -> Vec<Vec<String>> {
+pub fn grouped<'m>(lines: impl IntoIterator<Item = (&'m ActiveKink, Vec<String>)>) -> Vec<Vec<String>> {
     let mut index: HashMap<(usize, &str, Vec<String>), usize> = HashMap::new();
     let mut out: Vec<(&ActiveKink, Vec<String>, usize)> = Vec::new();
     for (kink, more) in lines {
@@ -272,7 +255,7 @@ pub fn grouped<'m>(
     }
     let line = |(kink, more, elements): &(&ActiveKink, Vec<String>, usize)| {
         let many = if *elements == 1 { String::new() } else { format!("{} elements", output::count(elements)) };
-        [cells(kink, places), more.clone(), vec![many]].concat()
+        [cells(kink), more.clone(), vec![many]].concat()
     };
     let mut rows: Vec<Vec<String>> = out.iter().take(SHOWN).map(line).collect();
     if out.len() > SHOWN {

@@ -11,7 +11,6 @@
 //! transform   --derive, --inline, --scalarize, --lower, --simplify
 //! how         --select and --technique
 //! errata      slips of the paper, as text and as JSON
-//! places      bytes of a text as lines, columns and pieces of text
 //! fault       messages with their place in the text
 //! writer      standard output and files: whole or as they were
 //! output      numbers, tensors and columns as text; JSON
@@ -50,7 +49,6 @@ mod local;
 mod many;
 mod meaning;
 mod output;
-mod places;
 mod progress;
 mod rows;
 mod source;

@@ -67,7 +67,7 @@ pub fn run(
             return Err(interrupt.told(&format!("after {} points", output::count(report.points))));
         }
         let rest = some.split_off(size.min(some.len()));
-        let done = portions.compute(&some, source).map_err(|f| {
+        let done = portions.compute(&some).map_err(|f| {
             let Listed { number, place, .. } = &some[f.point];
             match place {
                 Some(place) => anyhow!("at point {number}: {place}: {}", f.error),

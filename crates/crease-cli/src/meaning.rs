@@ -6,12 +6,11 @@ use crate::commands::conservative::sentence;
 use crate::commands::differentiable::{elements, word};
 use crate::local;
 use crate::output;
-use crate::places::Places;
 use crate::rows::Rows;
 use crease_core::cost::tally;
 use crease_core::differentiate::Selection;
 use crease_core::local::{Exactness, LocalError, LocalModel, Precision};
-use crease_core::{Program, Rational, Tensor};
+use crease_core::{Origin, Program, Rational, Tensor};
 use crease_oracles::{
     AskError, ClarkeElement, Conservative, Decision, Effort, KinkReport, Limit, Limits, OracleError, Verdict,
     accurate_vector, ask, clarke_element, conservative, differentiable, gradient_at_choices,
@@ -69,13 +68,7 @@ pub struct Chosen<'a> {
 
 impl Meaning {
     /// Asks the oracles about a program with one scalar output.
-    pub fn of(
-        p: &Program,
-        at: &[Tensor<Rational>],
-        chosen: &Chosen<'_>,
-        precision: Precision,
-        places: &Places<'_>,
-    ) -> Self {
+    pub fn of(p: &Program, at: &[Tensor<Rational>], chosen: &Chosen<'_>, precision: Precision) -> Self {
         let operations = tally(p).total().to_u128().unwrap_or(u128::MAX);
         if operations > OPERATIONS {
             let many = output::count(operations);
@@ -115,7 +108,7 @@ impl Meaning {
         });
         match asked {
             Ok((_, known)) => Meaning::Known(Box::new(known)),
-            Err(AskError::Local(e)) => refused(&e, places),
+            Err(AskError::Local(e)) => refused(&e),
             Err(AskError::Oracle(e)) => Meaning::Unknown(one_line(&e.to_string())),
         }
     }
@@ -169,23 +162,23 @@ impl Meaning {
     }
 
     /// The lines of the kink report.
-    pub fn report(&self, rows: &mut Rows, p: &Program, places: &Places<'_>) {
+    pub fn report(&self, rows: &mut Rows, p: &Program) {
         if let Meaning::Known(k) = self
             && let Some(report) = &k.report
         {
-            k.report(report, rows, p, places);
+            k.report(report, rows, p);
         }
     }
 
     /// The members of the JSON object.
-    pub fn json(&self, names: &[&str], p: &Program, places: &Places<'_>) -> Vec<(&'static str, Value)> {
+    pub fn json(&self, names: &[&str], p: &Program) -> Vec<(&'static str, Value)> {
         match self {
             Meaning::NotAsked => Vec::new(),
             Meaning::Unknown(why) | Meaning::Refused(why) | Meaning::Jump(why) => {
                 let reason = || output::object([("unknown", why.as_str().into())]);
                 vec![("clarke", reason()), ("differentiable", reason()), ("conservative", reason())]
             }
-            Meaning::Known(k) => k.json(names, p, places),
+            Meaning::Known(k) => k.json(names, p),
         }
     }
 }
@@ -198,16 +191,16 @@ fn selected(model: &LocalModel, selection: &Selection) -> Result<Option<Vec<Rati
 }
 
 /// Why there is no local model, in one line.
-fn refused(e: &LocalError, places: &Places<'_>) -> Meaning {
+fn refused(e: &LocalError) -> Meaning {
     match e {
         LocalError::Discontinuous { site, why } => {
-            Meaning::Jump(format!("none: not continuous here, {why}, in {}", local::text(site, places)))
+            Meaning::Jump(format!("none: not continuous here, {why}, in {}", site.text()))
         }
         LocalError::NoDerivative { site, why } | LocalError::Singular { site, why } => {
-            Meaning::Refused(format!("not told: {why}, in {}", local::text(site, places)))
+            Meaning::Refused(format!("not told: {why}, in {}", site.text()))
         }
         LocalError::Undecided { site, what, bits } => {
-            Meaning::Refused(format!("not decided with {bits} bits: {what}, in {}", local::text(site, places)))
+            Meaning::Refused(format!("not decided with {bits} bits: {what}, in {}", site.text()))
         }
         other => Meaning::Unknown(format!("not told: {}", one_line(&other.to_string()))),
     }
@@ -312,7 +305,7 @@ impl Known {
         }
     }
 
-    fn report(&self, report: &KinkReport, rows: &mut Rows, p: &Program, places: &Places<'_>) {
+    fn report(&self, report: &KinkReport, rows: &mut Rows, p: &Program) {
         let lines = self.model.kinks().iter().zip(&report.active).map(|(kink, line)| {
             let mut picked = format!("picked {}", local::choice(kink, &line.weights));
             if !line.followed {
@@ -325,7 +318,7 @@ impl Known {
             };
             (kink, vec![picked, change])
         });
-        let active = local::grouped(places, lines);
+        let active = local::grouped(lines);
         match report.active.len() {
             0 => rows.add("active", "no kink matters here"),
             _ => rows.block("active", &output::columns(&active, &[])),
@@ -340,9 +333,9 @@ impl Known {
             .nearest
             .iter()
             .map(|m| {
-                let place = (m.equation < p.len()).then(|| p.equation(m.equation).place).flatten();
-                let at = place.map(|p| places.line_and_column(p)).map(|(l, c)| format!("{l}:{c}"));
-                let text = place.map_or_else(|| format!("equation {}", m.equation), |p| places.piece(p));
+                let origin = (m.equation < p.len()).then(|| p.equation(m.equation).origin()).flatten();
+                let at = origin.as_ref().map(Origin::short);
+                let text = origin.and_then(|o| o.excerpt()).unwrap_or_else(|| format!("equation {}", m.equation));
                 vec![
                     m.operation.into(),
                     at.unwrap_or_default(),
@@ -357,7 +350,7 @@ impl Known {
         }
     }
 
-    fn json(&self, names: &[&str], p: &Program, places: &Places<'_>) -> Vec<(&'static str, Value)> {
+    fn json(&self, names: &[&str], p: &Program) -> Vec<(&'static str, Value)> {
         let near =
             |v: &[Rational]| output::object(names.iter().copied().zip(self.by_input(v, None).iter().map(output::near)));
         let exact = |v: &[Rational], radius: Option<&[Rational]>| -> Option<Value> {
@@ -410,26 +403,29 @@ impl Known {
             ("conservative", output::object(set)),
         ];
         if let Some(report) = &self.report {
-            out.push(("report", self.json_report(report, p, places)));
+            out.push(("report", self.json_report(report, p)));
         }
         out
     }
 
-    fn json_report(&self, report: &KinkReport, p: &Program, places: &Places<'_>) -> Value {
-        let place = |place: Option<crease_core::Place>| place.map_or(Value::Null, |p| output::place(places, p));
+    fn json_report(&self, report: &KinkReport, p: &Program) -> Value {
         let active = report.active.iter().map(|line| {
             output::object([
                 ("operation", line.operation.into()),
-                ("place", place(line.site.place)),
-                ("text", local::text(&line.site, places).into()),
+                ("place", output::origin(line.site.origin.as_ref())),
+                ("text", line.site.text().into()),
                 ("weights", line.weights.iter().map(output::number).collect()),
                 ("followed", line.followed.into()),
                 ("change", line.change.as_ref().map_or(Value::Null, output::number)),
             ])
         });
         let nearest = report.nearest.iter().map(|m| {
-            let at = (m.equation < p.len()).then(|| p.equation(m.equation).place).flatten();
-            output::object([("operation", m.operation.into()), ("place", place(at)), ("margin", m.margin.into())])
+            let at = (m.equation < p.len()).then(|| p.equation(m.equation).origin()).flatten();
+            output::object([
+                ("operation", m.operation.into()),
+                ("place", output::origin(at.as_ref())),
+                ("margin", m.margin.into()),
+            ])
         });
         output::object([
             ("active", active.collect()),

@@ -1,8 +1,7 @@
 //! What is printed: numbers, tensors and columns as text, and JSON.
 
 use crate::arithmetic::Answer;
-use crate::places::Places;
-use crease_core::{Number, Place, Rational, Tensor};
+use crease_core::{Number, Origin, Rational, Tensor};
 use serde_json::Value;
 
 /// The most elements of a tensor that text shows in full.
@@ -250,10 +249,16 @@ fn arrays<N>(t: &Tensor<N>, show: &impl Fn(&N) -> Value) -> Value {
     part(t.shape().dims(), t.data(), show)
 }
 
-/// A place as its line and column.
-pub fn place(places: &Places<'_>, at: Place) -> Value {
-    let (line, column) = places.line_and_column(at);
-    object([("line", line), ("column", column)].map(|(k, v)| (k, v.into())))
+/// Where something comes from: in a text, its line and column; else in words.
+pub fn origin(origin: Option<&Origin>) -> Value {
+    match origin.map(|o| (o, o.in_text())) {
+        None => Value::Null,
+        Some((_, Some((text, place)))) => {
+            let (line, column) = text.line_and_column(place);
+            object([("line", line), ("column", column)].map(|(k, v)| (k, v.into())))
+        }
+        Some((origin, None)) => origin.to_string().into(),
+    }
 }
 
 /// One thing as itself, several as a list: how JSON shows the outputs of a program.

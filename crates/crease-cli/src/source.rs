@@ -5,8 +5,8 @@ use crate::vectors::{Shapes, Vectors};
 use crate::writer;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use crease_core::{Program, Rational, Shape, Tensor};
-use crease_formats::{Module, Point, PointError, parse, parse_expression, parse_point};
+use crease_core::{Program, Rational, Shape, Tensor, Text};
+use crease_formats::{Module, Point, PointError, parse_expression_text, parse_point, parse_text};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -32,12 +32,8 @@ pub struct SourceArgs {
     at: Option<String>,
 }
 
-/// A program, the text that it came from, and the point that was given.
+/// A program, and the point that was given.
 pub struct Source {
-    /// What to call the text in messages.
-    pub file: String,
-    /// The text.
-    pub text: String,
     /// The program.
     pub program: Arc<Program>,
     given: Given,
@@ -66,18 +62,18 @@ impl SourceArgs {
 
     fn load_given(&self, given: Given) -> Result<Source> {
         if let Some(text) = &self.expression {
-            let program = expression(text, &given).map_err(|e| fault::text(&e, text, "<expression>"))?;
-            let file = "<expression>".into();
-            return Ok(Source { file, text: text.clone(), program: Arc::new(program), given });
+            let text = Arc::new(Text::new("<expression>", text));
+            let program = expression(&text, &given).map_err(|e| fault::text(&e, &text))?;
+            return Ok(Source { program: Arc::new(program), given });
         }
         // clap sees to it that there is one or the other
         let path = self.file.as_deref().unwrap_or("-");
         let bytes = read_program(path)?;
         let file = if path == "-" { "<stdin>" } else { path };
-        let text = utf8(bytes, file)?;
-        let module = parse(&text).map_err(|e| fault::text(&e, &text, file))?;
+        let text = Arc::new(Text::new(file, utf8(bytes, file)?));
+        let module = parse_text(&text).map_err(|e| fault::text(&e, &text))?;
         let program = pick(&module, self.program.as_deref(), file)?;
-        Ok(Source { file: file.into(), text, program, given })
+        Ok(Source { program, given })
     }
 }
 
@@ -110,16 +106,16 @@ impl Source {
     }
 }
 
-fn expression(text: &str, given: &Given) -> Result<Program, crease_formats::TextError> {
+fn expression(text: &Arc<Text>, given: &Given) -> Result<Program, crease_formats::TextError> {
     let array = match given {
         Given::Array(bytes) => Point::from_npy(bytes, "x").ok().and_then(|p| p.shape_of("x").cloned()),
         _ => None,
     };
     if let Given::Many(shapes @ Shapes::Nameless(_)) = given {
-        let whole = parse_expression(text, &|name| shapes.of(name));
-        return whole.ok().filter(|p| p.inputs().len() == 1).map_or_else(|| parse_expression(text, &|_| None), Ok);
+        let whole = parse_expression_text(text, &|name| shapes.of(name));
+        return whole.ok().filter(|p| p.inputs().len() == 1).map_or_else(|| parse_expression_text(text, &|_| None), Ok);
     }
-    parse_expression(text, &|name| -> Option<Shape> {
+    parse_expression_text(text, &|name| -> Option<Shape> {
         match given {
             Given::Nothing => None,
             Given::Many(shapes) => shapes.of(name),

@@ -1,10 +1,9 @@
 //! Ties: which kinks a run met, and what was picked there.
 
 use crate::output;
-use crate::places::Places;
 use crease_core::differentiate::Selection;
 use crease_core::op::{Kink, Op};
-use crease_core::{KinkHit, Limits, Number, Place, Program, RunError, Tensor, Ties, kinks_with};
+use crease_core::{KinkHit, Limits, Number, Program, RunError, Site, Tensor, Ties, kinks_with};
 use std::collections::HashMap;
 
 /// A place of the program where ties were met.
@@ -12,14 +11,8 @@ use std::collections::HashMap;
 pub struct Met {
     /// The operation.
     pub operation: &'static str,
-    /// The program that it stands in.
-    pub program: String,
-    /// The number of its equation.
-    pub equation: usize,
-    /// Its place in the text.
-    pub place: Option<Place>,
-    /// The equation as text.
-    pub shown: String,
+    /// Its equation.
+    pub site: Site,
     /// How many elements were at a kink, over all times that the equation was run.
     pub elements: usize,
     /// Whether all of that is certain.
@@ -31,21 +24,7 @@ pub struct Met {
 impl Met {
     fn new(hit: KinkHit) -> Self {
         let KinkHit { site, kink, elements, certain } = hit;
-        Met {
-            operation: kink,
-            program: site.program,
-            equation: site.equation,
-            place: site.place,
-            shown: site.shown,
-            elements,
-            certain,
-            border: !kink.starts_with(char::is_alphabetic),
-        }
-    }
-
-    /// What to show of it: the text where it came from, or the equation.
-    pub fn text(&self, places: &Places<'_>) -> String {
-        self.place.map_or_else(|| self.shown.clone(), |place| places.piece(place))
+        Met { operation: kink, site, elements, certain, border: !kink.starts_with(char::is_alphabetic) }
     }
 }
 
@@ -53,11 +32,10 @@ impl Met {
 const PLACES: usize = 12;
 
 /// Places where ties were met, one line for each: operation, line and column, text, and how many elements.
-pub fn lines(met: &[Met], places: &Places<'_>) -> Vec<Vec<String>> {
+pub fn lines(met: &[Met]) -> Vec<Vec<String>> {
     let line = |m: &Met| {
-        let at = m.place.map(|p| places.line_and_column(p)).map(|(l, c)| format!("{l}:{c}"));
         let elements = if m.elements == 1 { String::new() } else { format!("{} elements", m.elements) };
-        vec![m.operation.into(), at.unwrap_or_default(), m.text(places), elements]
+        vec![m.operation.into(), m.site.short(), m.site.text(), elements]
     };
     met.iter().take(PLACES).map(line).collect()
 }
@@ -75,10 +53,10 @@ pub fn find<N: Number>(p: &Program, inputs: &[Tensor<N>], limits: Limits) -> Res
 }
 
 fn merge(all: impl Iterator<Item = Met>) -> Vec<Met> {
-    let mut index: HashMap<(String, usize, Option<Place>), usize> = HashMap::new();
+    let mut index: HashMap<(String, usize, String), usize> = HashMap::new();
     let mut out: Vec<Met> = Vec::new();
     for met in all {
-        let key = (met.program.clone(), met.equation, met.place);
+        let key = (met.site.program.clone(), met.site.equation, met.site.short());
         match index.get(&key) {
             Some(&i) => {
                 out[i].elements += met.elements;
@@ -102,7 +80,7 @@ pub fn conventions(p: &Program, met: &[Met], selection: &Selection) -> Vec<Strin
     }
     let mut out: Vec<String> = Vec::new();
     for m in met {
-        let named = by_name.get(&*m.program).into_iter().flatten();
+        let named = by_name.get(&*m.site.program).into_iter().flatten();
         let kink = named.copied().find_map(|q| kink_at(q, m));
         let text = match (kink, m.border) {
             (_, true) => "on a border, the branch that holds there, if the program is continuous".into(),
@@ -117,10 +95,10 @@ pub fn conventions(p: &Program, met: &[Met], selection: &Selection) -> Vec<Strin
 }
 
 fn kink_at<'p>(p: &'p Program, met: &Met) -> Option<&'p Kink> {
-    if met.equation >= p.len() {
+    if met.site.equation >= p.len() {
         return None;
     }
-    match p.equation(met.equation).op {
+    match p.equation(met.site.equation).op {
         Op::Kink(kink) | Op::Joint(kink, _) if kink.name() == met.operation => Some(kink),
         _ => None,
     }

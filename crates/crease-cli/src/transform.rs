@@ -74,7 +74,7 @@ impl TransformArgs {
             p = Arc::new(scalarize(&p)?);
         }
         if let Some(dictionary) = self.lower {
-            p = Arc::new(lower(&p, dictionary).map_err(|e| not_lowered(e, source))?);
+            p = Arc::new(lower(&p, dictionary).map_err(|e| not_lowered(e))?);
         }
         if self.simplify {
             p = Arc::new(simplify(&p)?);
@@ -95,11 +95,11 @@ fn derive(p: &Program, what: Derived, how: &How, mode: Direction) -> Result<Prog
     }
 }
 
-pub fn not_lowered(e: LowerError, source: &Source) -> anyhow::Error {
+pub fn not_lowered(e: LowerError) -> anyhow::Error {
     match e {
         LowerError::Outside { outsider, dictionary } => {
             let message = format!("`{}` cannot be expressed in {dictionary}", outsider.item);
-            fault::at_site(message, &outsider.site, None, source)
+            fault::at_site(message, &outsider.site, None)
         }
         other => other.into(),
     }

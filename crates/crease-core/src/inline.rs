@@ -141,7 +141,7 @@ fn expand(
             match frames.last_mut() {
                 Some(caller) => caller.map.extend(outputs),
                 None => {
-                    b.set_place(None);
+                    b.set_origin(None);
                     return Ok((b.finish(&outputs)?, origins));
                 }
             }
@@ -155,13 +155,13 @@ fn expand(
             Op::Call(id) if pick(program.callee(*id)) => {
                 // what a call brings in happened, for the reader of the outermost text, where the call stands
                 if depth == 0 {
-                    b.set_place(e.place);
+                    b.set_origin(e.origin());
                 }
                 frames.push(Frame { program: program.callee(*id).program.clone(), map: args, next: 0 });
             }
             op => {
                 if depth == 0 {
-                    b.set_place(e.place);
+                    b.set_origin(e.origin());
                 }
                 let mut ids = HashMap::new();
                 for &id in op.callees() {

@@ -59,7 +59,7 @@ pub use builder::{BuildError, Builder, Conv2d, Window};
 pub use inline::{InlineError, MAX_INLINED, inline, inline_within};
 pub use number::{Number, NumberError, Rational};
 pub use op::{Constant, Kink, Lane, Op, OpError, Ties};
-pub use program::{Atom, Callee, Equation, Input, Place, Program, Value};
+pub use program::{Atom, Callee, Equation, Input, Origin, Place, Program, Text, Value};
 pub use run::{
     Arg, Arithmetic, KinkHit, Limits, Observer, RunError, RunFault, RunOptions, Site, kinks, kinks_with, run, run_with,
 };

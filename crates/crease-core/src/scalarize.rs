@@ -67,13 +67,13 @@ fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> R
         values.push(elements.into());
     }
     for (i, e) in p.equations().enumerate() {
-        b.set_place(e.place);
+        b.set_origin(e.origin());
         let mut scalars = Scalars { b: &mut b, p, values: &values, done };
         let results = scalars.equation(&e)?;
         values.extend(results.into_iter().map(Elements::from));
         origins.resize(b.so_far().len(), i as u32);
     }
-    b.set_place(None);
+    b.set_origin(None);
     let mut outputs = Vec::new();
     for &o in p.outputs() {
         match o {

@@ -49,7 +49,7 @@ fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<
     let mut views = Views::default();
     let mut reads: HashMap<(Atom, Layout, Shape), Atom> = HashMap::new();
     for e in p.equations() {
-        b.set_place(e.place);
+        b.set_origin(e.origin());
         let args = b.translate_all(p, &map, e.args);
         let mut ids = HashMap::new();
         for &id in e.op.callees() {
@@ -85,7 +85,7 @@ fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<
         let results = b.push(op, &args)?;
         map.extend(results);
     }
-    b.set_place(None);
+    b.set_origin(None);
     let outputs = b.translate_all(p, &map, p.outputs());
     b.finish(&outputs)
 }
@@ -186,7 +186,7 @@ fn sweep(p: &Program) -> Result<Program, BuildError> {
             map.extend(std::iter::repeat_n(zero, e.results));
             continue;
         }
-        b.set_place(e.place);
+        b.set_origin(e.origin());
         let args = b.translate_all(p, &map, e.args);
         let plain = match e.op {
             Op::Joint(kink, _) => Some(Op::Kink(kink.clone())),
@@ -205,7 +205,7 @@ fn sweep(p: &Program) -> Result<Program, BuildError> {
             _ => map.extend(b.push_from(p, e.op, &args)?),
         }
     }
-    b.set_place(None);
+    b.set_origin(None);
     let outputs = b.translate_all(p, &map, p.outputs());
     b.finish(&outputs)
 }

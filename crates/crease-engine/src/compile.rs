@@ -322,7 +322,7 @@ fn held<'p>(p: &'p Program, options: &Options) -> Result<Cow<'p, Program>, Engin
                 }
             };
         }
-        b.set_place(e.place);
+        b.set_origin(e.origin());
         map.extend(b.push(e.op.clone(), &args)?);
     }
     let mut outputs = Vec::with_capacity(p.outputs().len());

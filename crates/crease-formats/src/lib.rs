@@ -19,4 +19,4 @@ pub mod text;
 
 pub use dimacs::{Cnf, DimacsError, parse_dimacs};
 pub use point::{Point, PointError, parse_point};
-pub use text::{Module, TextError, parse, parse_bytes, parse_expression};
+pub use text::{Module, TextError, parse, parse_bytes, parse_expression, parse_expression_text, parse_text};

@@ -327,7 +327,7 @@ fn equations_know_their_place() {
     let p = main_of(source);
     let text: Vec<&str> = p
         .equations()
-        .map(|e| e.place.unwrap())
+        .map(|e| e.origin().unwrap().in_text().unwrap().1)
         .map(|place| &source[place.start as usize..place.end as usize])
         .collect();
     assert_eq!(text, ["x + y", "relu(x)", "relu(x)^2", "(x + y) * relu(x)^2"]);

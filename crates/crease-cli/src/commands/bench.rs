@@ -153,7 +153,7 @@ impl Bench {
         let refused = |of_derivative| {
             let random = !source.has_point();
             move |e| {
-                let e = fault::run(&e, of_derivative, None, source);
+                let e = fault::run(&e, of_derivative, None);
                 if random {
                     anyhow!("{e}\nThis is a random point; give one where the program is defined with --at.")
                 } else {

@@ -131,9 +131,8 @@ impl Report<'_> {
             let table: Vec<Vec<String>> = std::iter::once(header).chain(lines).collect();
             rows.block("choices", &output::columns(&table, &[]));
             if let Some(path) = &known.path {
-                let places = at.places();
                 let kinks: Vec<String> =
-                    path.iter().take(local::SHOWN).map(|&k| local::text(&at.model.kinks()[k].site, &places)).collect();
+                    path.iter().take(local::SHOWN).map(|&k| at.model.kinks()[k].site.text()).collect();
                 let more = if path.len() > local::SHOWN { " → …" } else { "" };
                 rows.add("path", &format!("{}{more}  the fewest kinks between output and inputs", kinks.join(" → ")));
             }
@@ -226,11 +225,10 @@ impl Report<'_> {
         {
             members.push(("exact", output::object([("elements", elements), ("bounds", pairs(low, high))])));
         }
-        let places = at.places();
         let choices = at.model.kinks().iter().enumerate().map(|(k, kink)| {
             let weights =
                 |e: &crease_oracles::ConservativeElement| e.choices[k].iter().map(output::number).collect::<Value>();
-            at.json_kink(kink, &places, vec![("weights", known.elements.iter().map(weights).collect())])
+            at.json_kink(kink, vec![("weights", known.elements.iter().map(weights).collect())])
         });
         members.push(("choices", choices.collect()));
         if let Some(path) = &known.path {

@@ -2,7 +2,6 @@
 
 use crate::how::HowArgs;
 use crate::output::{self, object};
-use crate::places::Places;
 use crate::source::{Source, SourceArgs};
 use crate::transform::dictionary;
 use anyhow::{Result, anyhow, bail};
@@ -217,8 +216,6 @@ impl Report<'_> {
             out.push('\n');
             out.push_str(&output::columns(&rows, &[1]));
         }
-
-        let places = Places::new(&self.source.text);
         let mut rows = vec![["", "counted", "model", "ratio", "omega", "at", "attained by"].map(String::from).to_vec()];
         for (name, derived) in self.modes().into_iter().filter_map(|(name, d)| Some((name, d.as_ref().ok()?))) {
             let model = &derived.theorem.model;
@@ -232,7 +229,7 @@ impl Report<'_> {
                 derived.theorem.omega.as_ref().map_or("none".into(), output::ratio),
             ];
             if let Some(a) = attained {
-                let [operation, at, text] = shown(&a.item, &a.site, &places);
+                let [operation, at, text] = shown(&a.item, &a.site);
                 row.extend([at, format!("{operation} in {text}")]);
             }
             rows.push(row);
@@ -249,7 +246,7 @@ impl Report<'_> {
         }
         if let Some((dictionary, outsiders)) = &self.outsiders {
             out.push('\n');
-            out.push_str(&outsiders_text(*dictionary, outsiders, &places));
+            out.push_str(&outsiders_text(*dictionary, outsiders));
         }
         out
     }
@@ -271,14 +268,13 @@ impl Report<'_> {
     fn json(&self) -> Value {
         let number = |price: &Price| exactly(&self.at(price));
         let total = self.tally.price();
-        let places = Places::new(&self.source.text);
         let derived = |d: &Costed| {
             let d = match d {
                 Ok(d) => d,
                 Err(e) => return object([("error", e.to_string().into())]),
             };
             let ratio = self.at(&d.theorem.model).checked_div(&self.at(&total));
-            let attained = d.theorem.attained.as_ref().map(|a| located(&a.item, &a.site, &places));
+            let attained = d.theorem.attained.as_ref().map(|a| located(&a.item, &a.site));
             object([
                 ("model", number(&d.theorem.model)),
                 ("counted", d.counted.as_ref().map_or(Value::Null, number)),
@@ -312,7 +308,7 @@ impl Report<'_> {
             ),
         ];
         if let Some((dictionary, outsiders)) = &self.outsiders {
-            let listed = outsiders.iter().map(|o| located(&o.item, &o.site, &places));
+            let listed = outsiders.iter().map(|o| located(&o.item, &o.site));
             members.push((
                 "outside",
                 object([("dictionary", name(*dictionary).into()), ("operations", listed.collect())]),
@@ -342,26 +338,25 @@ pub fn name(d: Dictionary) -> &'static str {
 }
 
 /// An operation with its place, in JSON.
-fn located(operation: &str, site: &Site, places: &Places<'_>) -> Value {
-    let place = site.place.map_or(Value::Null, |p| output::place(places, p));
-    object([("operation", operation.into()), ("place", place), ("text", text(site, places).into())])
+fn located(operation: &str, site: &Site) -> Value {
+    let place = output::origin(site.origin.as_ref());
+    object([("operation", operation.into()), ("place", place), ("text", text(site).into())])
 }
 
-fn text(site: &Site, places: &Places<'_>) -> String {
-    site.place.map_or_else(|| site.shown.clone(), |p| places.piece(p))
+fn text(site: &Site) -> String {
+    site.text()
 }
 
 /// An operation, where it stands, and what stands there.
-fn shown(operation: &str, site: &Site, places: &Places<'_>) -> [String; 3] {
-    let at = site.place.map(|p| places.line_and_column(p)).map(|(line, column)| format!("{line}:{column}"));
-    [operation.into(), at.unwrap_or_default(), text(site, places)]
+fn shown(operation: &str, site: &Site) -> [String; 3] {
+    [operation.into(), site.short(), site.text()]
 }
 
-fn outsiders_text(dictionary: Dictionary, outsiders: &[Outsider], places: &Places<'_>) -> String {
+fn outsiders_text(dictionary: Dictionary, outsiders: &[Outsider]) -> String {
     if outsiders.is_empty() {
         return format!("inside {dictionary}\n");
     }
-    let row = |o: &Outsider| shown(&o.item, &o.site, places).to_vec();
+    let row = |o: &Outsider| shown(&o.item, &o.site).to_vec();
     let rows: Vec<Vec<String>> = outsiders.iter().take(OUTSIDERS).map(row).collect();
     let mut out = format!("outside {dictionary} by\n");
     out.extend(output::columns(&rows, &[]).lines().map(|line| format!("  {line}\n")));

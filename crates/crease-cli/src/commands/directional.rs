@@ -5,7 +5,6 @@ use crate::arithmetic::{Answer, FloatBecause, NumberArgs, Task, nearest};
 use crate::engine;
 use crate::local::{self, Local, PrecisionArgs};
 use crate::output;
-use crate::places::Places;
 use crate::rows::Rows;
 use crate::source::{Source, SourceArgs};
 use crate::ties;
@@ -98,7 +97,7 @@ impl Directional {
         let (p, inputs, directions) = (&*source.program, source.inputs()?, self.read(&source)?);
         let near: Vec<Vec<f64>> = directions.iter().map(|d| d.iter().map(Rational::to_f64).collect()).collect();
         let Some(derivatives) = engine::directional_derivatives(p, &nearest(&inputs), &near) else { return Ok(None) };
-        let done = Task { program: p, watched: Some(p) }.compute(&inputs, &NumberArgs::FLOAT, &source)?;
+        let done = Task { program: p, watched: Some(p) }.compute(&inputs, &NumberArgs::FLOAT)?;
         let shapes: Vec<&Shape> = done.outputs.iter().map(|a| a.near.shape()).collect();
         let by_output = |elements: &Vec<f64>| -> Vec<Answer> {
             let mut rest = &elements[..];
@@ -125,8 +124,7 @@ impl Directional {
             let line = |(d, parts): (&Vec<Rational>, Vec<Answer>)| vec![along::shown(d, None, &source), shown(&parts)];
             let lines: Vec<Vec<String>> = directions.iter().zip(parts).map(line).collect();
             output::columns(&lines, &[]).lines().for_each(|line| rows.add("along", line));
-            let places = Places::new(&source.text);
-            rows.block("kinks", &output::columns(&ties::lines(&done.met, &places), &[]));
+            rows.block("kinks", &output::columns(&ties::lines(&done.met), &[]));
             ties::others(&done.met).iter().for_each(|others| rows.add("", others));
             let certain = if done.certain { "every tie is certain" } else { "ties were decided on rounded values" };
             rows.add("arithmetic", &format!("f64 ({}; {certain})", FloatBecause::Asked));

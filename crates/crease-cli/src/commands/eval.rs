@@ -41,7 +41,7 @@ impl Eval {
         }
         let source = self.source.load()?;
         let task = Task { program: &source.program, watched: None };
-        let done = task.compute(&source.inputs()?, &self.numbers, &source)?;
+        let done = task.compute(&source.inputs()?, &self.numbers)?;
         if self.json {
             let mut members = vec![
                 ("value", output::one_or_list(done.outputs.iter().map(output::near).collect())),

@@ -6,7 +6,6 @@ use crate::local::PrecisionArgs;
 use crate::many::{self, PointsArgs};
 use crate::meaning::{Chosen, Meaning};
 use crate::output;
-use crate::places::Places;
 use crate::rows::{Rows, width};
 use crate::source::{Source, SourceArgs};
 use crate::ties;
@@ -84,7 +83,7 @@ impl Grad {
         let (p, derived) = self.derive(&source, &how)?;
         let p = &*p;
         let task = Task { program: &derived, watched: Some(p) };
-        let done = task.compute(&inputs, &self.numbers, &source)?;
+        let done = task.compute(&inputs, &self.numbers)?;
         let costs = Costs {
             program: cost(p).at(&Prices::unit()),
             counted: cost(&derived).at(&Prices::unit()),
@@ -100,13 +99,12 @@ impl Grad {
             false => {
                 let joints = !trusted_joints(p, &how).is_empty();
                 let chosen = Chosen { selection: &how.selection, joints, report: self.report };
-                Meaning::of(p, &inputs, &chosen, self.precision.read(), &Places::new(&source.text))
+                Meaning::of(p, &inputs, &chosen, self.precision.read())
             }
         };
         let mut report = Report {
             p,
             how: &how,
-            source: &source,
             done: &done,
             costs,
             word,
@@ -166,7 +164,6 @@ struct Costs {
 struct Report<'a> {
     p: &'a Program,
     how: &'a How,
-    source: &'a Source,
     done: &'a Computed,
     costs: Costs,
     word: &'static str,
@@ -267,7 +264,7 @@ impl Report<'_> {
             self.meaning.lines(&mut rows, &names, 0);
             self.places(&mut rows, &kinks, kinks.len());
         }
-        self.meaning.report(&mut rows, self.p, &Places::new(&self.source.text));
+        self.meaning.report(&mut rows, self.p);
         if let Some(because) = &self.done.float_because {
             rows.add("arithmetic", &format!("f64 ({because})"));
         }
@@ -278,8 +275,7 @@ impl Report<'_> {
     /// The kinks that were met, one line for each place.
     fn places(&self, rows: &mut Rows, kinks: &str, width: usize) {
         let met = &self.done.met;
-        let places = Places::new(&self.source.text);
-        for (i, line) in output::columns(&ties::lines(met, &places), &[]).lines().enumerate() {
+        for (i, line) in output::columns(&ties::lines(met), &[]).lines().enumerate() {
             let (label, kinks) = if i == 0 { ("kinks", kinks) } else { ("", "") };
             rows.add(label, &format!("{kinks:<width$}  {line}"));
         }
@@ -329,18 +325,17 @@ impl Report<'_> {
         if let Some((value, derivative)) = all(&output::fractions) {
             members.push(("exact", output::object([("value", value), (field, derivative)])));
         }
-        let places = Places::new(&self.source.text);
         let met = self.done.met.iter().map(|m| {
             output::object([
                 ("operation", m.operation.into()),
-                ("place", m.place.map_or(Value::Null, |p| output::place(&places, p))),
-                ("text", m.text(&places).into()),
+                ("place", output::origin(m.site.origin.as_ref())),
+                ("text", m.site.text().into()),
                 ("elements", m.elements.into()),
             ])
         });
         members.push(("met", met.collect()));
         let names: Vec<&str> = self.p.inputs().iter().map(|i| &*i.name).collect();
-        members.extend(self.meaning.json(&names, self.p, &places));
+        members.extend(self.meaning.json(&names, self.p));
         let conventions = ties::conventions(self.p, &self.done.met, &self.how.selection);
         members.push(("conventions", conventions.into()));
         members.push(("cost", self.json_cost()));

@@ -198,13 +198,12 @@ impl Report<'_> {
             exact.push(("gradient", gradient));
             members.push(("exact", output::object(exact)));
         }
-        let places = at.places();
         let settled = at
             .model
             .kinks()
             .iter()
             .zip(&found.settled)
-            .map(|(kink, j)| at.json_kink(kink, &places, vec![("direction", j.map_or(Value::Null, Value::from))]));
+            .map(|(kink, j)| at.json_kink(kink, vec![("direction", j.map_or(Value::Null, Value::from))]));
         members.push(("settled", settled.collect()));
         let mut counts = vec![("program", output::number(&self.price)), ("counted", found.operations.into())];
         if let Some(f) = self.forward {

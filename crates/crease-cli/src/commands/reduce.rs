@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use crease::cost::{Prices, cost};
 use crease::reductions::{Cnf, ReluNetwork, SatBounds, SatForm, sat_bounds, sat_network, sat_program};
-use crease_core::Program;
+use crease_core::{Program, Text};
 use crease_formats::parse_dimacs;
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ pub fn read_formula(path: &str) -> Result<Cnf> {
     let file = if path == "-" { "<stdin>" } else { path };
     parse_dimacs(&bytes).map_err(|e| {
         let (error, text) = e.as_text(&bytes);
-        fault::text(&error, &text, file)
+        fault::text(&error, &Text::new(file, text))
     })
 }
 

@@ -79,7 +79,7 @@ impl Simplify {
             ..Options::default()
         };
         let found = simplest(&source.program, &options).map_err(|e| match e {
-            Error::Lower(e) => not_lowered(e, &source),
+            Error::Lower(e) => not_lowered(e),
             other => other.into(),
         })?;
         let report = Report { found: &found, options: &options };

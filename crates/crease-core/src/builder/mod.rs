@@ -12,7 +12,7 @@ pub use structure::{Conv2d, Window};
 
 use crate::number::Rational;
 use crate::op::{CalleeId, Op, OpError};
-use crate::program::{Atom, Callee, Callees, ConstId, Input, Place, Program, Stored, Value};
+use crate::program::{Atom, Callee, Callees, ConstId, Input, Origin, Origins, Program, Stored, Value};
 use crate::shape::{Shape, ShapeError};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -121,7 +121,7 @@ pub struct Builder {
     shape_ids: Table<Shape>,
     callee_ids: HashMap<(*const Program, Option<*const Program>), CalleeId>,
     names: HashSet<Arc<str>>,
-    place: Option<Place>,
+    origin: Option<Origin>,
 }
 
 impl Builder {
@@ -138,7 +138,7 @@ impl Builder {
                 args: Vec::new(),
                 equations: Vec::new(),
                 outputs: Vec::new(),
-                places: Vec::new(),
+                origins: Origins::default(),
                 callees: Callees::default(),
             },
             op_ids: HashMap::default(),
@@ -146,7 +146,7 @@ impl Builder {
             shape_ids: HashMap::default(),
             callee_ids: HashMap::new(),
             names: HashSet::new(),
-            place: None,
+            origin: None,
         }
     }
 
@@ -236,14 +236,14 @@ impl Builder {
         &self.program
     }
 
-    /// Says where in a source text the equations that follow come from.
-    pub fn set_place(&mut self, place: Option<Place>) {
-        self.place = place;
+    /// Says where the equations that follow come from.
+    pub fn set_origin(&mut self, origin: Option<Origin>) {
+        self.origin = origin;
     }
 
-    /// The place set last.
-    pub fn place(&self) -> Option<Place> {
-        self.place
+    /// The origin set last.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
     }
 
     /// Makes a program available to [`Op::Call`] and [`Op::Select`], with the user's own joint program if there is one.
@@ -299,7 +299,7 @@ impl Builder {
         let p = &mut self.program;
         p.equations.push(Stored { op, first_arg: p.args.len() as u32, first_result: first });
         p.args.extend_from_slice(args);
-        p.places.push(self.place);
+        p.origins.push(p.equations.len() - 1, self.origin.as_ref());
         let results = p.value_shapes.len() as u32 - first;
         Ok((first, results))
     }
@@ -340,9 +340,6 @@ impl Builder {
         }
         self.check_atoms(outputs)?;
         self.program.outputs = outputs.to_vec();
-        if self.program.places.iter().all(Option::is_none) {
-            self.program.places = Vec::new();
-        }
         Ok(self.program)
     }
 
@@ -374,13 +371,13 @@ impl Builder {
         }
         self.room_for(p.len() as u128)?;
         let mut map: Vec<Atom> = args.to_vec();
-        let outer = self.place;
+        let outer = self.origin.take();
         for e in p.equations() {
             let args = self.translate_all(p, &map, e.args);
-            self.place = e.place.or(outer);
+            self.origin = e.origin().or_else(|| outer.clone());
             map.extend(self.push_from(p, e.op, &args)?);
         }
-        self.place = outer;
+        self.origin = outer;
         Ok(self.translate_all(p, &map, p.outputs()))
     }
 

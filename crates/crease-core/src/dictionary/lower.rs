@@ -72,7 +72,7 @@ fn lower_one(
     let mut b = Builder::new(p.name());
     let mut map = b.inputs_of(p)?;
     for e in p.equations() {
-        b.set_place(e.place);
+        b.set_origin(e.origin());
         let args = b.translate_all(p, &map, e.args);
         let results = match e.op {
             Op::Call(_) | Op::Select(_) => {
@@ -87,7 +87,7 @@ fn lower_one(
         };
         map.extend(results);
     }
-    b.set_place(None);
+    b.set_origin(None);
     let outputs = b.translate_all(p, &map, p.outputs());
     b.finish(&outputs)
 }

@@ -23,7 +23,7 @@ pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool, limit: u64) -
     let mut b = Builder::new(p.name());
     let mut map = super::declare(&mut b, p, "", None)?;
     for e in p.equations() {
-        b.set_place(e.place);
+        b.set_origin(e.origin());
         let args = b.translate_all(p, &map, e.args);
         let results = match e.op {
             Op::View { layout, shape } => vec![views.read(&mut b, args[0], layout.clone(), shape.clone())?],
@@ -32,7 +32,7 @@ pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool, limit: u64) -
         };
         map.extend(results);
     }
-    b.set_place(None);
+    b.set_origin(None);
     let outputs = b.translate_all(p, &map, p.outputs());
     Ok(b.finish(&outputs)?)
 }

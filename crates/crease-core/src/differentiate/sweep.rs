@@ -38,7 +38,7 @@ impl Deriver<'_> {
         args: Vec<Atom>,
         direction: Direction,
     ) -> Result<Stepped, DiffError> {
-        b.set_place(e.place);
+        b.set_origin(e.origin());
         match e.op {
             Op::Call(id) => {
                 let callee = p.callee(*id);
@@ -106,7 +106,7 @@ impl Deriver<'_> {
         for (i, e) in p.equations().enumerate() {
             let args = b.translate_all(p, &values, e.args);
             if !needed[i] {
-                b.set_place(e.place);
+                b.set_origin(e.origin());
                 values.extend(b.push_from(p, e.op, &args)?);
                 tangents.resize(values.len(), None);
                 continue;
@@ -156,7 +156,7 @@ impl Deriver<'_> {
             values.extend(step.results);
             tangents.extend(outgoing);
         }
-        b.set_place(None);
+        b.set_origin(None);
         let from = b.so_far().len();
         let mut outputs = Vec::new();
         let mut derivatives = Vec::new();
@@ -207,7 +207,7 @@ impl Deriver<'_> {
                 values.extend_from_slice(&step.results);
                 steps.push(Some(step));
             } else {
-                b.set_place(e.place);
+                b.set_origin(e.origin());
                 values.extend(b.push_from(p, e.op, &args)?);
                 steps.push(None);
             }
@@ -224,7 +224,7 @@ impl Deriver<'_> {
             if e.results().all(|v| adjoints[v.index()].is_zero()) {
                 continue;
             }
-            b.set_place(e.place);
+            b.set_origin(e.origin());
             let mut incoming = Vec::with_capacity(e.results);
             for v in e.results() {
                 let mut c = Calculus { b, lead };
@@ -251,7 +251,7 @@ impl Deriver<'_> {
                 }
             }
         }
-        b.set_place(None);
+        b.set_origin(None);
         let outputs = b.translate_all(p, &values, p.outputs());
         let mut gradients = Vec::new();
         for v in p.input_values() {

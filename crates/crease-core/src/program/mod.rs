@@ -10,10 +10,14 @@
 //! this crate recurses over it: a chain of 10^5 programs is walked with a list ([`Program::library`]).
 
 mod display;
+mod origin;
 mod verify;
 
 pub use display::RESERVED;
+pub use origin::{Origin, Place, Text};
 pub use verify::Fault;
+
+pub(crate) use origin::Origins;
 
 use crate::number::Rational;
 use crate::op::{CalleeId, Op};
@@ -76,15 +80,6 @@ impl From<Value> for Atom {
     }
 }
 
-/// A range of bytes of the source text from which an equation came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
-    /// The first byte.
-    pub start: u32,
-    /// The byte after the last one.
-    pub end: u32,
-}
-
 /// One step of a program: an operation, its arguments, and the values it defines.
 #[derive(Clone, Copy, Debug)]
 pub struct Equation<'p> {
@@ -96,11 +91,16 @@ pub struct Equation<'p> {
     pub first: Value,
     /// The number of results.
     pub results: usize,
-    /// Where it came from, if it came from a text.
-    pub place: Option<Place>,
+    pub(crate) program: &'p Program,
+    pub(crate) number: usize,
 }
 
 impl Equation<'_> {
+    /// Where it comes from, if that is known.
+    pub fn origin(&self) -> Option<Origin> {
+        self.program.origins.get(self.number)
+    }
+
     /// The values it defines.
     pub fn results(&self) -> impl ExactSizeIterator<Item = Value> + use<> {
         let first = self.first.0;
@@ -188,7 +188,7 @@ pub struct Program {
     pub(crate) args: Vec<Atom>,
     pub(crate) equations: Vec<Stored>,
     pub(crate) outputs: Vec<Atom>,
-    pub(crate) places: Vec<Option<Place>>,
+    pub(crate) origins: Origins,
     pub(crate) callees: Callees,
 }
 
@@ -260,7 +260,8 @@ impl Program {
             args: &self.args[s.first_arg as usize..end_arg],
             first: Value(s.first_result),
             results: end_result - s.first_result as usize,
-            place: self.places.get(i).copied().flatten(),
+            program: self,
+            number: i,
         }
     }
 

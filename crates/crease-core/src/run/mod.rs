@@ -19,7 +19,7 @@ pub use limits::{Limits, least_steps};
 
 use crate::number::{Number, NumberError};
 use crate::op::Op;
-use crate::program::{Atom, Equation, Place, Program};
+use crate::program::{Atom, Equation, Origin, Program};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use limits::Meter;
@@ -80,14 +80,24 @@ pub struct Site {
     pub equation: usize,
     /// The equation as text.
     pub shown: String,
-    /// Where it came from, if it came from a text.
-    pub place: Option<Place>,
+    /// Where it comes from, if that is known.
+    pub origin: Option<Origin>,
 }
 
 impl Site {
+    /// What to show of it: what stands where it comes from, or the equation itself.
+    pub fn text(&self) -> String {
+        self.origin.as_ref().and_then(Origin::excerpt).unwrap_or_else(|| self.shown.clone())
+    }
+
+    /// Where it is, as short as can be; empty if that is not known.
+    pub fn short(&self) -> String {
+        self.origin.as_ref().map(Origin::short).unwrap_or_default()
+    }
+
     /// Equation number `i` of a program.
-    pub(crate) fn new(p: &Program, i: usize) -> Self {
-        Site { program: p.name().into(), equation: i, shown: p.show_equation(i), place: p.equation(i).place }
+    pub fn new(p: &Program, i: usize) -> Self {
+        Site { program: p.name().into(), equation: i, shown: p.show_equation(i), origin: p.equation(i).origin() }
     }
 }
 

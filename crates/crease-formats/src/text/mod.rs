@@ -53,7 +53,7 @@ pub use error::TextError;
 
 pub(crate) use suggest::did_you_mean;
 
-use crease_core::{Place, Program, Shape};
+use crease_core::{Place, Program, Shape, Text};
 use parser::Parser;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -140,7 +140,21 @@ impl Module {
 /// # Ok::<(), crease_formats::TextError>(())
 /// ```
 pub fn parse(source: &str) -> Result<Module, TextError> {
-    let mut parser = Parser::new(source)?;
+    parse_text(&Arc::new(source.into()))
+}
+
+/// Reads the programs of a text that has a name, by which reports and messages call it.
+///
+/// ```
+/// use crease_core::Text;
+/// let text = Text::new("f.crease", "program f(x) =\n  relu(x)").into();
+/// let module = crease_formats::parse_text(&text)?;
+/// let origin = module.main().equation(0).origin().unwrap();
+/// assert_eq!(origin.to_string(), "f.crease:2:3");
+/// # Ok::<(), crease_formats::TextError>(())
+/// ```
+pub fn parse_text(text: &Arc<Text>) -> Result<Module, TextError> {
+    let mut parser = Parser::new(text)?;
     parser.file()?;
     let library = parser.library;
     let by_name = library.by_name.into_iter().map(|(name, i)| (name.into(), i)).collect();
@@ -179,5 +193,10 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Module, TextError> {
 /// # Ok::<(), crease_formats::TextError>(())
 /// ```
 pub fn parse_expression(source: &str, shapes: &dyn Fn(&str) -> Option<Shape>) -> Result<Program, TextError> {
-    Parser::new(source)?.bare_expression(shapes)
+    parse_expression_text(&Arc::new(source.into()), shapes)
+}
+
+/// Reads an expression from a text that has a name: see [`parse_expression`].
+pub fn parse_expression_text(text: &Arc<Text>, shapes: &dyn Fn(&str) -> Option<Shape>) -> Result<Program, TextError> {
+    Parser::new(text)?.bare_expression(shapes)
 }

@@ -10,11 +10,13 @@ use super::machine::Frame;
 use super::operand::{Kind, Operand};
 use super::scope::{Library, Scope};
 use super::select::Select;
-use crease_core::{Atom, BuildError, Builder, Place};
+use crease_core::{Atom, BuildError, Builder, Origin, Place, Text};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The parser: what it reads, what it builds, and where it is in between.
 pub(crate) struct Parser<'s> {
+    pub text: &'s Arc<Text>,
     pub lexer: Lexer<'s>,
     /// The programs so far.
     pub library: Library<'s>,
@@ -37,12 +39,14 @@ pub(crate) struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    pub fn new(source: &'s str) -> Result<Self, TextError> {
+    pub fn new(text: &'s Arc<Text>) -> Result<Self, TextError> {
+        let source = text.as_str();
         if source.len() >= u32::MAX as usize {
             let message = "the text is longer than 4 GiB; places in it could not be numbered";
             return Err(TextError::new(message, Place { start: 0, end: 0 }));
         }
         Ok(Parser {
+            text,
             lexer: Lexer::new(source),
             library: Library::default(),
             builder: Builder::new(""),
@@ -99,7 +103,7 @@ impl<'s> Parser<'s> {
         place: Place,
         run: impl FnOnce(&mut Builder) -> Result<T, BuildError>,
     ) -> Result<T, TextError> {
-        self.builder.set_place(Some(place));
+        self.builder.set_origin(Some(Origin::Text { text: self.text.clone(), place }));
         run(&mut self.builder).map_err(|e| TextError::new(e.to_string(), place))
     }
 

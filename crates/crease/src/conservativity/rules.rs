@@ -42,7 +42,7 @@ fn rewrite(
         Atom::Const(c) => b.constant(p.constant(c).clone()),
     };
     for e in p.equations() {
-        b.set_place(e.place);
+        b.set_origin(e.origin());
         let args: Vec<Atom> = e.args.iter().map(|&a| atom(&mut b, &cells, a)).collect();
         let mut callees = HashMap::new();
         for &id in e.op.callees() {
@@ -56,7 +56,7 @@ fn rewrite(
         };
         cells.extend(e.results().zip(b.push(op, &args)?));
     }
-    b.set_place(None);
+    b.set_origin(None);
     let outputs: Vec<Atom> = p.outputs().iter().map(|&o| atom(&mut b, &cells, o)).collect();
     b.finish(&outputs)
 }
