@@ -43,6 +43,18 @@ fn a_direction_on_a_kink_is_no_side() {
 }
 
 #[test]
+fn a_relu_may_be_added_to_an_item_twice() {
+    // max(k, k + x, 2 k + x) is 3 k, where k is relu(x)
+    let text = "crease-certificate 1\nclaim differentiable\ndimension 1\nkinks 2\nmax 0 ; 1*d0\n\
+                max 1*k0 ; 1*d0 1*k0 ; 1*d0 2*k0\noutput -3*k0 1*k1\ngradient 0\nrelus 1\nrelu 1*d0\n\
+                kink 0 1 z0\nkink 0 1 z0 3 2 z0\nend\n";
+    assert!(matches!(check(text.as_bytes()).unwrap().claim, Claim::Differentiable { .. }));
+    for other in ["-1*k0", "-2*k0", "-4*k0"] {
+        assert!(check(text.replace("-3*k0", other).as_bytes()).is_err());
+    }
+}
+
+#[test]
 fn the_last_line_needs_no_line_feed_and_comments_may_follow() {
     for (name, text) in cases::ALL {
         assert!(check(text.trim_end().as_bytes()).is_ok(), "{name}");

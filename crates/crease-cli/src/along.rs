@@ -32,25 +32,3 @@ pub fn coordinates(point: &Point, source: &Source) -> Result<Vec<Rational>, Poin
     }
     Ok(out)
 }
-
-/// A vector as `--along` takes it, without what is 0, with how far it may be off if it is not exact; cut where it is long.
-pub fn shown(vector: &[Rational], radius: Option<&[Rational]>, source: &Source) -> String {
-    const WIDTH: usize = 48;
-    let mut parts: Vec<String> = Vec::new();
-    let mut start = 0;
-    for i in source.program.inputs() {
-        let part = start..vector.len().min(start + i.shape.len());
-        start = part.end;
-        let (these, off) = (&vector[part.clone()], radius.map(|r| &r[part]));
-        if these.iter().chain(off.unwrap_or_default()).all(Rational::is_zero) {
-            continue;
-        }
-        let answer = crate::local::answer(i.shape.clone(), these, off);
-        parts.push(format!("{}={}", i.name, crate::output::answer(&answer, false).replace(", ", ",")));
-    }
-    let text = if parts.is_empty() { "0".into() } else { parts.join(",") };
-    if text.chars().count() <= WIDTH {
-        return text;
-    }
-    text.chars().take(WIDTH).chain(['…']).collect()
-}

@@ -1,7 +1,7 @@
 //! Errata of the paper, as text and as JSON: below tables, and at the end of the report.
 
-use crate::output::{self, object};
 use crease::errata::Erratum;
+use crease::show::{self, object};
 use serde_json::Value;
 
 /// Errata as paragraphs.
@@ -11,7 +11,7 @@ pub fn notes(errata: &[Erratum]) -> String {
         out.push_str(&format!("{}\n", e.id));
         for (label, body) in [("where", e.place), ("the paper", e.says), ("computed", &e.computed), ("holds", e.holds)]
         {
-            out.push_str(&output::wrapped(label, body));
+            out.push_str(&show::wrapped(label, body));
         }
         out.push('\n');
     }

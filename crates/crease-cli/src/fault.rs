@@ -2,9 +2,9 @@
 //!
 //! `main` writes `error: ` before every message, so it is taken off here where the renderer has written it already.
 
-use crate::arithmetic::FloatBecause;
-use crease_core::{NumberError, Origin, RunError, RunFault, Site, Text};
-use crease_formats::TextError;
+use crease::formats::TextError;
+use crease::inspect::InspectError;
+use crease::{Origin, Site, Text};
 
 /// A fault of a text.
 pub fn text(e: &TextError, text: &Text) -> anyhow::Error {
@@ -28,28 +28,11 @@ pub fn at_site(message: String, site: &Site, help: Option<&str>) -> anyhow::Erro
     }
 }
 
-/// A fault of a run, in the derivative only or in the program itself, in floats for a reason or exactly.
-pub fn run(e: &RunError, of_derivative: bool, float: Option<&FloatBecause>) -> anyhow::Error {
-    let help = match (&e.fault, float) {
-        (RunFault::Number(NumberError::NotExact { .. }), _) => Some("without --exact it is computed in f64"),
-        (RunFault::Overflow(_), Some(FloatBecause::NotExact(_))) => Some("scale the inputs"),
-        (RunFault::Overflow(_), _) => Some("scale the inputs, or insist on exact numbers with --exact"),
-        _ if of_derivative => Some("the value exists at this point, its derivative does not"),
-        _ => None,
-    };
-    match &e.site {
-        Some(site) => at_site(message(&e.fault), site, help),
-        None => anyhow::Error::msg(message(&e.fault)),
-    }
-}
-
-/// What went wrong, without the advice that `help` gives.
-fn message(fault: &RunFault) -> String {
-    match fault {
-        RunFault::Number(NumberError::NotExact { operation }) => {
-            format!("{operation} of this number has no exact value")
-        }
-        RunFault::Overflow(value) => format!("the result overflows to {value}"),
-        other => other.to_string(),
+/// Why there is no answer at a point.
+pub fn inspect(e: InspectError) -> anyhow::Error {
+    let help = e.help();
+    match e.site() {
+        Some(site) => at_site(e.message(), site, help),
+        None => anyhow::Error::msg(e.message()),
     }
 }

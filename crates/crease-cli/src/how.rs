@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
+use crease_core::MAX_INLINED;
 use crease_core::differentiate::{How, Mode, Selection, Technique};
-use crease_core::{MAX_INLINED, Program};
 
 /// The flags that say how to differentiate.
 #[derive(Args)]
@@ -45,20 +45,6 @@ fn technique(text: &str) -> Result<(Option<String>, Technique), String> {
     }
 }
 
-/// The callees whose derivative is taken from a joint program that their author wrote.
-pub fn trusted_joints(p: &Program, how: &How) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for q in p.library().iter().map(|q| &**q).chain([p]) {
-        for c in q.callees().iter().filter(|c| c.joint.is_some()) {
-            let used = matches!(how.technique_of(c.program.name()), Technique::Auto | Technique::Joint);
-            if used && !names.iter().any(|n| n == c.program.name()) {
-                names.push(c.program.name().into());
-            }
-        }
-    }
-    names
-}
-
 /// In which direction derivatives travel.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Direction {
@@ -66,16 +52,6 @@ pub enum Direction {
     Backward,
     /// From the inputs to the output: forprop
     Forward,
-}
-
-impl Direction {
-    /// The word of the paper.
-    pub fn word(self) -> &'static str {
-        match self {
-            Direction::Backward => "backprop",
-            Direction::Forward => "forprop",
-        }
-    }
 }
 
 impl From<Direction> for Mode {

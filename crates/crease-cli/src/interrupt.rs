@@ -4,7 +4,9 @@
 //! written, it goes on.
 
 use crate::writer;
+use crease::Cancel;
 use std::fmt;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a shell reports of a process that Ctrl-C ended.
@@ -12,6 +14,9 @@ pub const INTERRUPTED: i32 = 130;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 static LEFT: AtomicBool = AtomicBool::new(false);
+
+/// What the first Ctrl-C stops.
+static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
 /// A flag that the first Ctrl-C sets.
 #[derive(Clone, Copy)]
@@ -25,11 +30,24 @@ impl Interrupt {
             if ASKED.swap(true, Ordering::SeqCst) {
                 std::process::exit(INTERRUPTED);
             }
+            CANCEL.stop();
         });
         if first.is_ok() {
             std::thread::spawn(watch_reader);
         }
         Interrupt(())
+    }
+
+    /// What Ctrl-C stops.
+    pub fn cancel(self) -> &'static Cancel {
+        &CANCEL
+    }
+
+    /// Stops the work if nobody waits for what is being computed.
+    pub fn look(self) {
+        if self.is_set() {
+            CANCEL.stop();
+        }
     }
 
     /// Whether Ctrl-C was pressed, or nobody waits for what is being computed.

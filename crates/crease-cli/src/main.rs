@@ -4,28 +4,20 @@
 //!
 //! ```text
 //! source      FILE, -, -e, --program and --at become a program, its text and a point
-//! arithmetic  exact rationals where they do, f64 where they do not, and whether ties can be trusted
-//! engine      compiled runs in f64, where they pay
-//! exact       rationals that stop before they grow too long
-//! ties        which kinks were met, and what was picked there
 //! transform   --derive, --inline, --scalarize, --lower, --simplify
 //! how         --select and --technique
 //! errata      slips of the paper, as text and as JSON
+//! flags       in which numbers to compute, and how far to go
 //! fault       messages with their place in the text
 //! writer      standard output and files: whole or as they were
-//! output      numbers, tensors and columns as text; JSON
-//! rows        lines of a label and what it is about
-//! local       the local model of a program at a point, its kinks, and how exact it is
 //! along       --along, --contains: vectors over the inputs
 //! vectors     --points, --basis, --directions: files of many vectors
 //! many        eval and grad at many points
 //! listing     all neighbouring gradients, their hull, and the flags of clarke --all
-//! contains    where a vector lies that --contains gives
 //! budget      --seconds and --conflicts of a search for a verdict
 //! interrupt   Ctrl-C, and readers that leave, which long searches notice
 //! progress    how far a long search is
 //! timing      times of several tasks that take turns
-//! meaning     what the oracles say of a point, beside what differentiation returned there
 //! ```
 //!
 //! A command computes everything first and returns what is to be printed, so a fault leaves standard output empty. Three print as
@@ -35,24 +27,17 @@
 //! ends the work, quietly.
 
 mod along;
-mod arithmetic;
 mod budget;
 mod commands;
-mod contains;
-mod engine;
 mod errata;
 mod fault;
+mod flags;
 mod how;
 mod interrupt;
 mod listing;
-mod local;
 mod many;
-mod meaning;
-mod output;
 mod progress;
-mod rows;
 mod source;
-mod ties;
 mod timing;
 mod transform;
 mod vectors;

@@ -4,14 +4,15 @@
 //! read, computed and printed in portions, so that what is kept does not grow with their number; only the one object of `--json` is held
 //! back, as text, until it is whole.
 
-use crate::arithmetic::{Answer, Computed, NumberArgs, Portions, Task};
+use crate::fault;
 use crate::interrupt::Interrupt;
-use crate::output;
 use crate::source::Source;
 use crate::vectors::{Listed, Vectors};
 use crate::writer::Writer;
 use anyhow::{Result, anyhow};
 use clap::Args;
+use crease::inspect::{Answer, Ask, Computed, Portions, Task};
+use crease::show;
 use crease_core::Program;
 use serde_json::Value;
 
@@ -38,7 +39,7 @@ pub fn run(
     task: &Task<'_>,
     gradient_of: Option<&Program>,
     mut points: Vectors,
-    flags: &NumberArgs,
+    ask: &Ask<'_>,
     source: &Source,
     json: bool,
 ) -> Result<String> {
@@ -53,10 +54,10 @@ pub fn run(
         Ok(())
     };
     // few points are one portion, in one kind of numbers; so many points that they are not are computed in floats throughout
-    let few = task.exact_points();
+    let few = task.exact_points(&ask.limits);
     let mut some = Vec::new();
     take(few + 1, &mut some)?;
-    let mut portions = Portions::new(task, flags, some.len(), some.len() > few);
+    let mut portions = Portions::new(task, ask.numbers, &ask.limits, some.len(), some.len() > few);
     let size = match portions.are_several() {
         true => (PORTION.1 / source.program.dimension().max(1)).clamp(1, PORTION.0),
         false => few,
@@ -64,14 +65,15 @@ pub fn run(
     while !some.is_empty() {
         if interrupt.is_set() {
             report.finish(true)?;
-            return Err(interrupt.told(&format!("after {} points", output::count(report.points))));
+            return Err(interrupt.told(&format!("after {} points", show::count(report.points))));
         }
         let rest = some.split_off(size.min(some.len()));
         let done = portions.compute(&some).map_err(|f| {
             let Listed { number, place, .. } = &some[f.point];
+            let error = fault::inspect(f.error);
             match place {
-                Some(place) => anyhow!("at point {number}: {place}: {}", f.error),
-                None => anyhow!("at point {number}: {}", f.error),
+                Some(place) => anyhow!("at point {number}: {place}: {error}"),
+                None => anyhow!("at point {number}: {error}"),
             }
         })?;
         report.add(&done)?;
@@ -112,8 +114,8 @@ impl Report<'_> {
             self.arithmetic = done.arithmetic();
             self.outputs.resize_with(done.outputs.len(), Default::default);
             for (columns, a) in self.outputs.iter_mut().zip(&done.outputs) {
-                columns[0].push(Some(output::near(a)));
-                columns[1].push(output::fractions(a));
+                columns[0].push(Some(show::near(a)));
+                columns[1].push(show::fractions(a));
             }
             if self.gradient_of.is_some() {
                 let smooth = done.met.is_empty() && done.certain;
@@ -169,17 +171,17 @@ impl Report<'_> {
         let names = p.inputs().iter().map(|i| i.name.to_string());
         let head = first.then(|| ["value".to_string()].into_iter().chain(names).chain(["".into()]).collect());
         let line = |done: &Computed| {
-            let numbers = done.outputs.iter().map(|a| output::answer(a, false));
+            let numbers = done.outputs.iter().map(|a| show::answer(a, false));
             let what = match (kinks(done), done.certain) {
                 (0, true) => "the gradient".into(),
                 (0, false) => "no kink was met, in f64".into(),
                 (1, _) => "1 kink".into(),
-                (n, _) => format!("{} kinks", output::count(n)),
+                (n, _) => format!("{} kinks", show::count(n)),
             };
             numbers.chain([what]).collect()
         };
         let rows: Vec<Vec<String>> = head.into_iter().chain(all.iter().map(line)).collect();
-        output::columns_from(&mut self.widths, &rows, &[])
+        show::columns_from(&mut self.widths, &rows, &[])
     }
 }
 
@@ -219,7 +221,7 @@ fn object<'n>(members: impl IntoIterator<Item = (&'n str, String)>) -> String {
 
 /// The outputs, one line for each point.
 fn values(all: &[Computed]) -> String {
-    let shown = |a: &Answer| output::answer(a, true);
+    let shown = |a: &Answer| show::answer(a, true);
     all.iter().map(|done| done.outputs.iter().map(shown).collect::<Vec<_>>().join("  ") + "\n").collect()
 }
 

@@ -4,13 +4,13 @@
 mod fan;
 
 use crease_check::{Claim, check};
+use crease_core::Limits;
 use crease_core::local::{LocalModel, localize};
 use crease_core::random::SplitMix64;
 use crease_core::{Rational, Tensor};
 use crease_formats::parse_expression;
 use crease_oracles::{
-    Effort, EnumerateLimits, conservative, differentiable, membership_among, membership_certificate,
-    neighbouring_gradients,
+    Effort, conservative, differentiable, membership_among, membership_certificate, neighbouring_gradients,
 };
 use fan::{Judged, judge};
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ fn decided(expression: &str) -> String {
 fn member(expression: &str, vector: &[(i64, i64)]) -> String {
     let model = model(expression);
     let vector: Vec<Rational> = vector.iter().map(|(n, d)| Rational::new(*n, *d).expect("a fraction")).collect();
-    let all = neighbouring_gradients(&model, 0, EnumerateLimits::default()).expect(expression);
+    let all = neighbouring_gradients(&model, 0, &Limits::default()).expect(expression);
     let known = conservative(&model, 0).expect(expression);
     let found = membership_among(&model, 0, &known, &all, &vector).expect(expression);
     membership_certificate(&model, 0, &vector, &found, &all.gradients).expect(expression).expect(expression)

@@ -4,13 +4,14 @@
 //! because which branch runs is known only in the run; their branches are inlined.
 
 use crate::builder::{BuildError, Builder};
+use crate::limits::Limits;
 use crate::op::Op;
 use crate::program::{Atom, Callee, Program};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The largest number of calls and equations that are expanded unless told otherwise: some gigabytes once they are differentiated.
-pub const MAX_INLINED: u64 = 1 << 23;
+pub const MAX_INLINED: u64 = Limits::DEFAULT.equations;
 
 /// Why a program cannot be inlined.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -41,6 +41,7 @@ pub mod cost;
 pub mod dictionary;
 pub mod differentiate;
 mod inline;
+pub mod limits;
 pub mod local;
 pub mod op;
 pub mod program;
@@ -57,12 +58,11 @@ pub use crease_number as number;
 
 pub use builder::{BuildError, Builder, Conv2d, Window};
 pub use inline::{InlineError, MAX_INLINED, inline, inline_within};
+pub use limits::{Cancel, Limits};
 pub use number::{Number, NumberError, Rational};
 pub use op::{Constant, Kink, Lane, Op, OpError, Ties};
-pub use program::{Atom, Callee, Equation, Input, Origin, Place, Program, Text, Value};
-pub use run::{
-    Arg, Arithmetic, KinkHit, Limits, Observer, RunError, RunFault, RunOptions, Site, kinks, kinks_with, run, run_with,
-};
+pub use program::{Atom, Callee, Equation, Input, Origin, Place, Program, Site, Text, Value};
+pub use run::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, RunOptions, kinks, kinks_with, run, run_with};
 pub use scalarize::scalarize;
 pub use shape::{Layout, Shape, ShapeError};
 pub use simplify::simplify;

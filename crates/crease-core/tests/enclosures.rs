@@ -126,3 +126,12 @@ fn extreme_arguments_end() {
         );
     }
 }
+
+#[test]
+fn even_powers_around_zero_reach_the_farther_end() {
+    let of = |x: i64| Enclosure::of(&Rational::from(x), 64);
+    for (low, high) in [(-3, 1), (-1, 3), (-3, 3)] {
+        let (least, most) = of(low).hull(&of(high)).powi(4).unwrap().ends().unwrap();
+        assert_eq!((least, most), (Rational::ZERO, Rational::from(81)), "from {low} to {high}");
+    }
+}

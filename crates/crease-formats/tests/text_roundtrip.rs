@@ -421,3 +421,12 @@ proptest! {
 fn programs_without_inputs() {
     roundtrip("program c() = 3, 1/3  program f() { let a, b = c() return a + b }");
 }
+
+#[test]
+fn fractions_of_any_length_stay_numbers() {
+    for number in ["5740635180217337184e-99699", "7e-99999", "1/3e9000", "(2^2000 + 1)/(3^1300)"] {
+        let p = crease_formats::parse_expression(&format!("x + {number}"), &|_| None).unwrap();
+        let again = crease_formats::parse(&p.to_string()).unwrap();
+        assert_eq!(&p, &**again.main(), "{number}");
+    }
+}

@@ -4,9 +4,10 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use crease_core::Limits;
 use crease_core::number::Rational;
 use crease_core::{relu, trace};
-use crease_oracles::{EnumerateLimits, Stationarity, neighbouring_gradients};
+use crease_oracles::{Stationarity, neighbouring_gradients};
 use std::time::{Duration, Instant};
 use support::arrangements::{
     Arrangement, braid, cross_polytope, read_arrangement, resonance, shared_arrangements, sum_of_relus, weighted_relus,
@@ -17,7 +18,7 @@ fn row(name: &str, normals: &Arrangement, expected: Option<u64>) {
     let p = normals[0].len();
     let model = model_at(&sum_of_relus(normals, 1), &vec![0; p]);
     let start = Instant::now();
-    let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+    let found = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     assert!(found.complete());
     assert!(expected.is_none_or(|n| n == found.cells), "{name}: {} cells, not {expected:?}", found.cells);
@@ -43,9 +44,9 @@ fn hull_row(name: &str, normals: &Arrangement) {
     let weight = |rng: &mut Rng| Rational::from((1 + rng.below(1000) as i64) * if rng.below(2) == 0 { 1 } else { -1 });
     let weights: Vec<Rational> = normals.iter().map(|_| weight(&mut rng)).collect();
     let model = model_at(&weighted_relus(normals, &weights), &vec![0; normals[0].len()]);
-    let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+    let found = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
     let start = Instant::now();
-    let vertices = found.vertices(|| true);
+    let vertices = found.vertices(&Limits::default(), |_| ());
     let seconds = start.elapsed().as_secs_f64();
     assert!(vertices.iter().all(Option::is_some));
     let corners = vertices.iter().filter(|v| **v == Some(true)).count();
@@ -74,7 +75,7 @@ fn network_row(inputs: usize, layers: usize, width: usize, seed: u64) {
     let model = model_at(&program, &vec![0; inputs]);
     let start = Instant::now();
     let deadline = Some(start + Duration::from_secs(10));
-    let found = neighbouring_gradients(&model, 0, EnumerateLimits { deadline, ..Default::default() }).unwrap();
+    let found = neighbouring_gradients(&model, 0, &Limits { deadline, ..Default::default() }).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     println!(
         "| {inputs} | {layers} x {width} | {} | {} | {} | {} | {seconds:.3} | {:.0} | {:.3} | {} |",

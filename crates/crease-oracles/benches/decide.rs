@@ -8,6 +8,7 @@
 mod support;
 
 use crease_check::check;
+use crease_core::Limits;
 use crease_oracles::{Effort, Verdict, differentiable};
 use std::time::{Duration, Instant};
 use support::networks::{Head, network};
@@ -28,8 +29,8 @@ fn main() {
             let mut rng = Rng::new(1000 + (10 * step + layers) as u64);
             let model = model_at(&network(inputs, width, layers, head, &mut rng), &vec![0; inputs]);
             let start = Instant::now();
-            let deadline = Some(start + Duration::from_secs_f64(seconds));
-            let effort = Effort { directions: 0, deadline, ..Effort::default() };
+            let limits = Limits::default().within(Duration::from_secs_f64(seconds));
+            let effort = Effort { directions: 0, limits, ..Effort::default() };
             let decision = differentiable(&model, 0, &effort).expect("the model is exact");
             let time = start.elapsed().as_secs_f64();
             let verdict = match decision.verdict {

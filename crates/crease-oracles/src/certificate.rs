@@ -218,12 +218,12 @@ pub(crate) fn side(
 /// ```
 /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
 /// use crease_oracles::{
-///     conservative, membership_among, membership_certificate, neighbouring_gradients, EnumerateLimits,
+///     conservative, membership_among, membership_certificate, neighbouring_gradients,
 /// };
 /// let p = trace(1, |x| abs(x[0])).unwrap();
 /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
 /// let known = conservative(&model, 0).unwrap();
-/// let all = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+/// let all = neighbouring_gradients(&model, 0, &Default::default()).unwrap();
 /// let zero = [Rational::ZERO];
 /// let found = membership_among(&model, 0, &known, &all, &zero).unwrap();
 /// let text = membership_certificate(&model, 0, &zero, &found, &all.gradients).unwrap().unwrap();

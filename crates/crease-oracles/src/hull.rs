@@ -11,6 +11,7 @@
 use crate::cone::{Cone, Conflict, Forms, Half};
 use crate::enumerate::Neighbours;
 use crate::{EnumerateLimit, OracleError};
+use crease_core::Limits;
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 use std::collections::HashMap;
@@ -72,11 +73,11 @@ fn check<P: AsRef<[Rational]>>(points: &[P], dimension: usize) -> Result<(), Ora
 ///
 /// ```
 /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
-/// use crease_oracles::{neighbouring_gradients, EnumerateLimits, Stationarity};
+/// use crease_oracles::{neighbouring_gradients, Stationarity};
 /// let ask = |slope: f64| {
 ///     let p = trace(1, |x| abs(x[0]) + slope * x[0]).unwrap();
 ///     let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-///     neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap().stationarity()
+///     neighbouring_gradients(&model, 0, &Default::default()).unwrap().stationarity()
 /// };
 /// assert!(matches!(ask(0.5), Stationarity::Stationary { .. }));
 /// let Stationarity::Descent { direction } = ask(3.0) else { panic!() };
@@ -109,18 +110,18 @@ impl Neighbours {
         }
     }
 
-    /// Which gradients are vertices of the Clarke subdifferential, for as long as `go_on` says so; nothing for those of which it is
-    /// not known. Of a list that is not complete, it is only known which are not.
+    /// Which gradients are vertices of the Clarke subdifferential, within the time of the limits; nothing for those of which it is
+    /// not known. Of a list that is not complete, it is only known which are not. `tell` is told of how many were looked at.
     ///
     /// ```
     /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
-    /// use crease_oracles::{neighbouring_gradients, EnumerateLimits};
+    /// use crease_oracles::neighbouring_gradients;
     /// let p = trace(1, |x| abs(x[0]) - abs(0.5 * x[0] + abs(x[0]))).unwrap();
     /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-    /// let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
-    /// assert!(found.vertices(|| true).iter().all(|v| *v == Some(true)) && found.gradients.len() == 1);
+    /// let found = neighbouring_gradients(&model, 0, &Default::default()).unwrap();
+    /// assert!(found.vertices(&Default::default(), |_| ()).iter().all(|v| *v == Some(true)) && found.gradients.len() == 1);
     /// ```
-    pub fn vertices(&self, go_on: impl FnMut() -> bool) -> Vec<Option<bool>> {
+    pub fn vertices(&self, limits: &Limits, mut tell: impl FnMut(u64)) -> Vec<Option<bool>> {
         let unknown = || vec![None; self.gradients.len()];
         if !self.exact || self.limit == Some(EnumerateLimit::TooLarge) {
             return unknown();
@@ -130,7 +131,12 @@ impl Neighbours {
             return vec![Some(true); self.gradients.len()];
         }
         let hint = |i: usize| self.gradients.get(i).map(|n| &n.direction[..]);
-        let mut verdicts = Cloud::vertices(&self.gradients, hint, go_on);
+        let mut looked = 0;
+        let mut verdicts = Cloud::vertices(&self.gradients, hint, || {
+            looked += 1;
+            tell(looked);
+            limits.stopped().is_none()
+        });
         if !self.complete() {
             verdicts.iter_mut().filter(|v| **v == Some(true)).for_each(|v| *v = None);
         }

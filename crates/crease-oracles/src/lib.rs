@@ -43,13 +43,13 @@ pub use decide::{Argument, Decision, Effort, Limit, Progress, SearchCounts, Verd
 pub use directional::{directional, directional_batch};
 pub use enclosed::{AskError, accurate, accurate_vector, ask, ask_model};
 pub use enumerate::{
-    EnumerateEvent, EnumerateLimit, EnumerateLimits, EnumerateWork, Neighbour, Neighbours, neighbouring_gradients,
+    EnumerateEvent, EnumerateLimit, EnumerateWork, Neighbour, Neighbours, neighbouring_gradients,
     neighbouring_gradients_with,
 };
 pub use hull::{HullPosition, Stationarity, hull_vertices, in_hull};
 pub use lexicographic::{Lexicographic, identity, lexicographic, lexicographic_forward};
 pub use membership::{Membership, membership, membership_among};
-pub use report::{KinkLine, KinkReport, Limits};
+pub use report::{KinkLine, KinkReport};
 pub use sweep::SweepCost;
 
 use crease_core::local::{Exactness, LocalModel, NodeId};

@@ -4,26 +4,11 @@ use crate::bounds::bounds;
 use crate::conservative::{GRAPH_BUDGET, check_choices};
 use crate::sweep::{Weights, backward_sparse, backward_watched, sizes};
 use crate::{OracleError, output};
+use crease_core::Limits;
 use crease_core::differentiate::Selection;
 use crease_core::local::{ActiveKink, LocalModel, Margin, Node, NodeId};
 use crease_core::number::Rational;
 use crease_core::{Site, Ties};
-
-/// How much a [`KinkReport`] may say and take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// How many of the smallest margins are listed.
-    pub margins: usize,
-    /// How many visits of nodes may be spent on measuring how much single kinks change the gradient. Kinks are measured in order until
-    /// this is used up; the rest have no [`KinkLine::change`].
-    pub visits: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { margins: 10, visits: 2_000_000 }
-    }
-}
 
 /// An active kink in a [`KinkReport`].
 #[derive(Clone, Debug, PartialEq)]
@@ -70,11 +55,11 @@ impl KinkReport {
     ///
     /// ```
     /// use crease_core::{differentiate::Selection, local::localize, relu, trace, Rational, Tensor};
-    /// use crease_oracles::{KinkReport, Limits};
+    /// use crease_oracles::KinkReport;
     /// let p = trace(2, |x| relu(x[0]) - relu(-x[0]) + 3.0 * relu(x[1])).unwrap();
     /// let at = [Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::from(5))];
     /// let model = localize(&p, &at).unwrap();
-    /// let report = KinkReport::new(&model, 0, &Selection::paper(), Limits::default()).unwrap();
+    /// let report = KinkReport::new(&model, 0, &Selection::paper(), &Default::default()).unwrap();
     /// assert_eq!(report.gradient, [0, 3].map(Rational::from)); // the derivative is (1, 3)
     /// assert_eq!(report.active.len(), 2);
     /// assert_eq!(report.active[0].change, Some(Rational::ONE));
@@ -85,7 +70,7 @@ impl KinkReport {
         model: &LocalModel,
         output_number: usize,
         selection: &Selection,
-        limits: Limits,
+        limits: &Limits,
     ) -> Result<Self, OracleError> {
         let first = Selection { order: Ties::First, ..selection.clone() };
         let choice = |(kink, n): (&ActiveKink, usize)| {
@@ -106,18 +91,18 @@ impl KinkReport {
     ///
     /// ```
     /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
-    /// use crease_oracles::{KinkReport, Limits};
+    /// use crease_oracles::KinkReport;
     /// let p = trace(1, |x| abs(x[0])).unwrap();
     /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
     /// let right = vec![vec![Rational::ZERO, Rational::ONE]];
-    /// let report = KinkReport::of_choices(&model, 0, &right, Limits::default()).unwrap();
+    /// let report = KinkReport::of_choices(&model, 0, &right, &Default::default()).unwrap();
     /// assert_eq!((&report.gradient[0], &report.active[0].change), (&Rational::ONE, &Some(Rational::from(2))));
     /// ```
     pub fn of_choices(
         model: &LocalModel,
         output_number: usize,
         choices: &[Vec<Rational>],
-        limits: Limits,
+        limits: &Limits,
     ) -> Result<Self, OracleError> {
         let from = output(model, output_number)?;
         let weights: Weights<Rational> = Weights::new(model)?;

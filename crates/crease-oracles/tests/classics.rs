@@ -3,14 +3,14 @@
 mod support;
 
 use crease_core::differentiate::Selection;
-use crease_core::local::{Exactness, LocalError, LocalModel, Precision, localize};
+use crease_core::local::{Exactness, LocalError, LocalModel, Node, Precision, localize};
 use crease_core::number::Rational;
 use crease_core::op::Comparison;
-use crease_core::{Builder, Op, Program, Shape, Tensor, Var, Window};
+use crease_core::{Builder, Lane, Op, Program, Shape, Tensor, Var, Window};
 use crease_core::{abs, concat, elu, exp, leaky_relu, log, max, min, relu, times_relu, trace, trace_shapes};
 use crease_oracles::{
-    Membership, clarke_along, clarke_element, conservative, directional, gradient_at_choices, identity, lexicographic,
-    lexicographic_forward, membership, several_in_field,
+    Membership, OracleError, clarke_along, clarke_element, conservative, directional, gradient_at_choices, identity,
+    lexicographic, lexicographic_forward, membership, several_in_field,
 };
 use std::sync::Arc;
 use support::{ints, model_at, r};
@@ -423,4 +423,155 @@ fn undecided_maxima_and_sorts_are_refused() {
         let p = trace(1, |x| tie(exp(x[0]), exp(x[0]))).unwrap();
         assert!(localize(&p, &[Tensor::scalar(Rational::ONE)]).is_ok(), "{p}");
     }
+}
+
+#[test]
+fn fractions_stay_exact() {
+    // 1/3 has no finite binary expansion, and 1/3 - 2/6 is a tie all the same
+    let p = trace(2, |x| abs(x[0] / 3.0 - x[1] / 6.0)).unwrap();
+    let m = model_at(&p, &[1, 2]);
+    assert_eq!((m.kinks().len(), m.is_exact()), (1, true));
+    assert_eq!((along(&m, &[1, 0]), along(&m, &[0, 1])), (r("1/3"), r("1/6")));
+}
+
+#[test]
+fn enclosed_numbers_are_sorted_where_they_can_be_told_apart() {
+    let p = trace(3, |x| concat(&[exp(x[0]), exp(x[1]), exp(x[2])], 0).median()).unwrap();
+    let m = model_at(&p, &[3, 1, 2]);
+    assert_eq!((m.kinks().len(), m.is_exact()), (0, false));
+    let slopes = clarke_element(&m, 0, 1).unwrap().gradient;
+    assert!(slopes[0].is_zero() && slopes[1].is_zero() && slopes[2].is_positive());
+    let s = trace(3, |x| concat(&[exp(x[0]), exp(x[1]), 1.0 * x[2]], 0).sort(0).at(&[1])).unwrap();
+    let slopes = clarke_element(&model_at(&s, &[2, 1, 5]), 0, 1).unwrap().gradient;
+    assert_eq!(slopes, ints(&[0, 0, 1]));
+}
+
+#[test]
+fn a_permutation_by_inputs_is_refused() {
+    let swapped = |constant: bool| {
+        let mut b = Builder::new("p");
+        let (x, y) = (b.input("x", Shape::scalar()).unwrap(), b.input("y", Shape::scalar()).unwrap());
+        let k = b.input("k", Shape::scalar()).unwrap();
+        let (zero, one) = (b.constant(0), b.constant(1));
+        let first = if constant { one } else { k };
+        let out = b.push(Op::Permute { lane: Lane::Args, inverse: false }, &[x, y, first, zero]).unwrap();
+        localize(&b.finish(&out).unwrap(), &support::scalars(&ints(&[5, 7, 1])))
+    };
+    assert!(matches!(swapped(false), Err(LocalError::NoDerivative { .. })));
+    let m = swapped(true).unwrap();
+    assert_eq!(directional(&m, &ints(&[1, 10, 100])).unwrap(), ints(&[10, 1]));
+}
+
+/// y + x^2 where x, or its square, is positive, and y elsewhere: to first order the branches are the same.
+fn seam(squared: bool) -> LocalModel {
+    let mut b = Builder::new("s");
+    let (x, y) = (b.input("x", Shape::scalar()).unwrap(), b.input("y", Shape::scalar()).unwrap());
+    let zero = b.constant(0);
+    let border = if squared { b.push(Op::Mul, &[x, x]).unwrap()[0] } else { x };
+    let condition = b.compare(Comparison::Greater, border, zero).unwrap();
+    let branches = [trace(2, |v| v[1] + v[0] * v[0]).unwrap(), trace(2, |v| v[1] + 0.0 * v[0]).unwrap()];
+    let ids = branches.map(|p| b.callee(Arc::new(p), None).unwrap());
+    let out = b.push(Op::Select(ids.into()), &[condition, x, y]).unwrap();
+    model_at(&b.finish(&out).unwrap(), &[0, 0])
+}
+
+#[test]
+fn along_a_border_no_gradient_is_shown() {
+    let m = seam(false);
+    assert_eq!(clarke_along(&m, 0, &ints(&[1, 5])).unwrap().unwrap().gradient, ints(&[0, 1]));
+    assert!(clarke_along(&m, 0, &ints(&[0, 1])).unwrap().is_none());
+    assert_eq!(found(&m), [ints(&[0, 1])]);
+    // x^2 > 0: every direction is along the border, to first order
+    let flat = seam(true);
+    assert_eq!(directional(&flat, &ints(&[1, 5])).unwrap(), ints(&[5]));
+    assert_eq!(clarke_along(&flat, 0, &ints(&[1, 5])).unwrap_err(), OracleError::FlatBorder);
+    assert_eq!(clarke_element(&flat, 0, 1).unwrap_err(), OracleError::FlatBorder);
+}
+
+#[test]
+fn a_choice_between_constants_is_constant() {
+    // the square root of 0 has a derivative only where the 0 stays
+    let mut b = Builder::new("s");
+    let x = b.input("x", Shape::scalar()).unwrap();
+    let zero = b.constant(0);
+    let condition = b.compare(Comparison::Greater, x, zero).unwrap();
+    let branches = [trace(1, |v| 0.0 * v[0]).unwrap(), trace(1, |v| v[0] * 0.0).unwrap()];
+    let ids = branches.map(|p| b.callee(Arc::new(p), None).unwrap());
+    let chosen = b.push(Op::Select(ids.into()), &[condition, x]).unwrap();
+    let root = b.push(Op::Sqrt, &chosen).unwrap();
+    assert_eq!(found(&model_at(&b.finish(&root).unwrap(), &[0])), [ints(&[0])]);
+}
+
+#[test]
+fn the_conservative_gradient_of_enclosed_coefficients() {
+    let p = trace(2, |x| abs(x[0]) * exp(x[1])).unwrap();
+    let c = conservative(&model_at(&p, &[0, 1]), 0).unwrap();
+    let slopes: Vec<f64> = c.elements.iter().map(|e| e.gradient[0].to_f64()).collect();
+    assert!(c.proved && !c.is_singleton());
+    assert_eq!(slopes, [-std::f64::consts::E, std::f64::consts::E]);
+}
+
+#[test]
+fn where_one_gradient_is_all_there_is() {
+    let m = model_at(&trace(1, |x| x[0] * x[0] + 3.0 * x[0]).unwrap(), &[0]);
+    let c = conservative(&m, 0).unwrap();
+    assert!(c.is_singleton() && c.proved);
+    assert_eq!(c.bounds, [(r("3"), r("3"))]);
+    assert_eq!(membership(&m, 0, &c, &ints(&[3]), 8).unwrap(), Membership::Gradient);
+    assert!(matches!(membership(&m, 0, &c, &ints(&[2]), 8).unwrap(), Membership::Outside { coordinate: 0, .. }));
+    // of a gradient that is enclosed no vector is certainly the one
+    let m = model_at(&trace(1, |x| exp(x[0])).unwrap(), &[1]);
+    let c = conservative(&m, 0).unwrap();
+    let middle = c.elements[0].gradient.clone();
+    assert!(c.is_singleton() && c.proved);
+    assert_eq!(membership(&m, 0, &c, &middle, 8).unwrap(), Membership::NotDecided);
+}
+
+#[test]
+fn a_constant_condition_picks_its_branch() {
+    for (condition, slope) in [(1, 5), (0, 2)] {
+        let mut b = Builder::new("s");
+        let x = b.input("x", Shape::scalar()).unwrap();
+        let c = b.constant(condition);
+        let ids = [5.0, 2.0].map(|a| b.callee(Arc::new(trace(1, move |v| a * v[0]).unwrap()), None).unwrap());
+        let out = b.push(Op::Select(ids.into()), &[c, x]).unwrap();
+        assert_eq!(found(&model_at(&b.finish(&out).unwrap(), &[0])), [ints(&[slope])]);
+    }
+}
+
+#[test]
+fn a_branch_that_enclosures_leave_open_is_not_taken() {
+    // the slope of the argument is 0, but no enclosure of it says so
+    let p = trace(2, |x| relu((exp(x[1]) * exp(-x[1]) - 1.0) * x[0])).unwrap();
+    let m = model_at(&p, &[0, 1]);
+    assert_eq!((m.kinks().len(), m.is_exact()), (1, false));
+    for d in [[1, 0], [-1, 0]] {
+        assert!(matches!(clarke_along(&m, 0, &ints(&d)), Err(OracleError::Undecided { .. })), "along {d:?}");
+    }
+}
+
+#[test]
+fn members_that_look_alike_are_one_if_they_are_exact() {
+    type Pair = for<'t> fn(Var<'t>, Var<'t>) -> [Var<'t>; 2];
+    let pairs: [(Pair, usize); 2] = [(|_, y| [y + y, 2.0 * y], 1), (|x, y| [exp(x) * y, exp(x + 0.0) * y], 2)];
+    // few members are compared one by one, many by what they look like
+    for (others, (pair, different)) in [3, 30].into_iter().flat_map(|n| pairs.map(|p| (n, p))) {
+        let p = trace(2, |x| {
+            let mut members = pair(x[0], x[1]).to_vec();
+            members.extend((3..3 + others).map(|k| f64::from(k) * x[1]));
+            max(&members)
+        });
+        let m = model_at(&p.unwrap(), &[1, 0]);
+        let Node::Max(members) = m.node(m.kinks()[0].node) else { panic!() };
+        assert_eq!(members.len(), different + others as usize);
+    }
+}
+
+#[test]
+fn a_select_with_enclosed_slopes_has_its_kink() {
+    let p = selection(&[(Comparison::Greater, 0)], &[|x| x * exp(x + 1.0), |x| x]);
+    let m = model_at(&p, &[0]);
+    assert_eq!((m.kinks().len(), m.is_exact()), (1, false));
+    let slope = |d: i64| clarke_along(&m, 0, &ints(&[d])).unwrap().unwrap().gradient[0].to_f64();
+    assert_eq!((slope(-1), slope(1)), (1.0, std::f64::consts::E));
 }

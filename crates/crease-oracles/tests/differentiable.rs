@@ -5,6 +5,7 @@ mod support;
 
 use crease_check::{Claim, check};
 use crease_core::local::LocalModel;
+use crease_core::{Cancel, Limits};
 use crease_core::{Var, max, min, relu, trace};
 use crease_oracles::{Argument, Decision, Effort, Limit, Verdict, clarke_along, differentiable};
 use std::cell::Cell;
@@ -243,14 +244,20 @@ fn limits_are_kept_and_told() {
         }
         other => panic!("{:?} by {:?}", other.verdict, other.by),
     };
-    assert_eq!(unknown(&Effort { conflicts: Some(3), ..search() }), Limit::Conflicts(3));
-    assert_eq!(unknown(&Effort { deadline: Some(Instant::now() - Duration::from_secs(1)), ..search() }), Limit::Time);
-    let asked = Cell::new(0);
+    assert_eq!(
+        unknown(&Effort { limits: Limits { conflicts: 3, ..Limits::default() }, ..search() }),
+        Limit::Conflicts(3)
+    );
+    assert_eq!(unknown(&Effort { limits: Limits::default().within(Duration::ZERO), ..search() }), Limit::Time);
+    let (asked, cancel) = (Cell::new(0), Cancel::new());
     let stop = |_: &crease_oracles::Progress| {
         asked.set(asked.get() + 1);
-        asked.get() < 3
+        if asked.get() == 3 {
+            cancel.stop();
+        }
     };
-    assert_eq!(unknown(&Effort { watch: Some(&stop), ..search() }), Limit::Stopped);
+    let limits = Limits::default().cancelled_by(&cancel);
+    assert_eq!(unknown(&Effort { limits, watch: Some(&stop), ..search() }), Limit::Stopped);
     assert_eq!(asked.get(), 3);
 }
 
@@ -305,6 +312,25 @@ fn enclosed_models_are_decided_only_where_enclosures_can() {
     assert_eq!(e.gradient, ints(&[0, 1]));
 }
 
+#[test]
+fn a_sum_of_enclosed_numbers_is_neither_of_them() {
+    use crease_core::{abs, exp};
+    // (n + e) |x| - e |x| to first order, with an n that is 0 although no enclosure of it says so
+    for first in [true, false] {
+        let p = trace(1, |x| {
+            let [one, less] = [1.0, -1.0].map(|c| exp(x[0].tape().constant(c)));
+            let size = abs(x[0]);
+            let (n, e) = (size + (one * less - 1.0), size + exp(x[0].tape().constant(0.5)));
+            let product = if first { n * e } else { e * n };
+            product - e * size
+        });
+        let model = model_at(&p.unwrap(), &[0]);
+        assert!(!model.is_exact());
+        let decision = differentiable(&model, 0, &Effort::default()).unwrap();
+        assert!(matches!(decision.verdict, Verdict::Unknown { .. }), "{:?}", decision.verdict);
+    }
+}
+
 /// Corollaries: deciding non-differentiability, finding two Clarke subgradients and finding two lexicographic subgradients are the
 /// same question, since for piecewise-linear functions the lexicographic subdifferential is the set of neighbouring gradients.
 #[test]
@@ -353,7 +379,7 @@ fn complete_lists_hold_what_is_found_nearby() {
     use crease_core::differentiate::{How, backprop};
     use crease_core::number::Rational;
     use crease_core::{Tensor, abs, run};
-    use crease_oracles::{EnumerateLimits, neighbouring_gradients};
+    use crease_oracles::neighbouring_gradients;
     type Make = for<'t> fn(&[Var<'t>]) -> Var<'t>;
     let cases: [Make; 8] = [
         |x| abs(x[1] - x[0] * x[0]) - abs(x[1]),
@@ -368,7 +394,7 @@ fn complete_lists_hold_what_is_found_nearby() {
     let mut complete = 0;
     for (i, make) in cases.iter().enumerate() {
         let p = trace(2, make).unwrap();
-        let found = neighbouring_gradients(&model_at(&p, &[0, 0]), 0, EnumerateLimits::default()).unwrap();
+        let found = neighbouring_gradients(&model_at(&p, &[0, 0]), 0, &Limits::default()).unwrap();
         complete += usize::from(found.complete());
         let d = backprop(&p, &How::default()).unwrap();
         let mut rng = Rng::new(i as u64);

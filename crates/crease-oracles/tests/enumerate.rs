@@ -4,12 +4,12 @@ mod support;
 
 use crease_core::local::{LocalModel, Node, localize};
 use crease_core::number::Rational;
+use crease_core::{Cancel, Limits};
 use crease_core::{Program, Shape, Tensor, Var, abs, exp, max, min, relu, trace, trace_shapes};
 use crease_oracles::{
-    EnumerateEvent, EnumerateLimit, EnumerateLimits, Neighbours, clarke_along, hull_vertices, neighbouring_gradients,
+    EnumerateEvent, EnumerateLimit, Neighbours, clarke_along, hull_vertices, neighbouring_gradients,
     neighbouring_gradients_with,
 };
-use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use support::arrangements::{
     Arrangement, braid, chambers, cross_polytope, read_arrangement, resonance, shared_arrangements, sum_of_relus,
@@ -21,7 +21,7 @@ use support::{Rng, ints, model_at};
 
 /// All of them, after a check of each: the direction shows the gradient, none is there twice, and cells add up.
 fn all(model: &LocalModel) -> Neighbours {
-    let found = neighbouring_gradients(model, 0, EnumerateLimits::default()).unwrap();
+    let found = neighbouring_gradients(model, 0, &Limits::default()).unwrap();
     assert_eq!((found.complete(), found.limit), (true, None));
     checked(model, &found);
     found
@@ -240,7 +240,7 @@ fn the_largest_of_linear_forms_has_the_vertices_of_their_hull() {
         corners.sort();
         corners.dedup();
         assert_eq!(integers(&found), corners, "{forms:?}");
-        assert!(found.vertices(|| true).iter().all(|v| *v == Some(true)));
+        assert!(found.vertices(&Limits::default(), |_| ()).iter().all(|v| *v == Some(true)));
         assert_eq!(found.cells as usize, corners.len());
     }
 }
@@ -280,7 +280,7 @@ fn each_output_has_its_own() {
     let program: Program = program.unwrap();
     let zeros = Tensor::new(Shape::new([2]).unwrap(), ints(&[0, 0])).unwrap();
     let model = localize(&program, &[zeros]).unwrap();
-    let ask = |k| neighbouring_gradients(&model, k, EnumerateLimits::default());
+    let ask = |k| neighbouring_gradients(&model, k, &Limits::default());
     assert_eq!(integers(&ask(0).unwrap()), [[-1, 0], [1, 0]]);
     // (0, 2) where y > 0, x; (1, 1) where x > y > 0; ...
     assert_eq!(integers(&ask(1).unwrap()), [[0, 1], [0, 2], [1, 0], [1, 1]]);
@@ -290,7 +290,7 @@ fn each_output_has_its_own() {
 fn counted(name: &str, normals: &Arrangement, expected: u64) {
     let p = normals[0].len();
     let model = model_at(&sum_of_relus(normals, 7), &vec![0; p]);
-    let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+    let found = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
     assert!(found.complete());
     assert_eq!((found.cells, found.gradients.len() as u64), (expected, expected), "{name}");
     // all of them for small ones, some for large ones
@@ -387,15 +387,14 @@ fn limits_end_it_with_what_was_found() {
         assert!(!found.complete());
         (found.cells, found.gradients.len(), found.limit.unwrap())
     };
-    let none = EnumerateLimits::default();
-    assert_eq!(within(EnumerateLimits { cells: 100, ..none }), (100, 100, EnumerateLimit::Cells(100)));
-    assert_eq!(within(EnumerateLimits { cells: 0, ..none }), (0, 0, EnumerateLimit::Cells(0)));
-    assert_eq!(within(EnumerateLimits { gradients: 33, ..none }), (33, 33, EnumerateLimit::Gradients(33)));
-    let (cells, _, limit) = within(EnumerateLimits { deadline: Some(Instant::now()), ..none });
+    let none = &Limits::default();
+    assert_eq!(within(&Limits { cells: 100, ..none }), (100, 100, EnumerateLimit::Cells(100)));
+    assert_eq!(within(&Limits { cells: 0, ..none }), (0, 0, EnumerateLimit::Cells(0)));
+    assert_eq!(within(&Limits { gradients: 33, ..none }), (33, 33, EnumerateLimit::Gradients(33)));
+    let (cells, _, limit) = within(&Limits { deadline: Some(Instant::now()), ..none });
     assert!(cells < 200 && limit == EnumerateLimit::Time);
     // limits that are just enough are no limits
-    let enough =
-        EnumerateLimits { cells: 720, gradients: 720, deadline: Some(Instant::now() + Duration::from_secs(600)) };
+    let enough = &Limits { cells: 720, gradients: 720, deadline: Some(Instant::now() + Duration::from_secs(600)) };
     let found = neighbouring_gradients(&model, 0, enough).unwrap();
     assert!(found.complete() && found.cells == 720);
 }
@@ -404,23 +403,22 @@ fn limits_end_it_with_what_was_found() {
 fn events_are_told_and_may_stop_it() {
     let model = model_at(&sum_of_relus(&braid(6), 1), &[0; 6]);
     let (mut told, mut progress, mut last) = (Vec::new(), 0, 0);
-    let found = neighbouring_gradients_with(&model, 0, EnumerateLimits::default(), |event| {
-        match event {
-            EnumerateEvent::Gradient(n) => told.push(n.gradient.clone()),
-            EnumerateEvent::Progress { cells, gradients, .. } => {
-                assert!(cells >= last && gradients as u64 <= cells);
-                last = cells;
-                progress += 1;
-            }
+    let found = neighbouring_gradients_with(&model, 0, &Limits::default(), |event| match event {
+        EnumerateEvent::Gradient(n) => told.push(n.gradient.clone()),
+        EnumerateEvent::Progress { cells, gradients, .. } => {
+            assert!(cells >= last && gradients as u64 <= cells);
+            last = cells;
+            progress += 1;
         }
-        ControlFlow::Continue(())
     })
     .unwrap();
     assert_eq!(told, found.gradients.iter().map(|n| n.gradient.clone()).collect::<Vec<_>>());
     assert!(progress > 10);
-    let stopped = neighbouring_gradients_with(&model, 0, EnumerateLimits::default(), |event| match event {
-        EnumerateEvent::Progress { cells, .. } if cells > 1000 => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
+    let cancel = Cancel::new();
+    let limits = Limits::default().cancelled_by(&cancel);
+    let stopped = neighbouring_gradients_with(&model, 0, &limits, |event| match event {
+        EnumerateEvent::Progress { cells, .. } if cells > 1000 => cancel.stop(),
+        _ => {}
     })
     .unwrap();
     checked(&model, &stopped);
@@ -433,14 +431,26 @@ fn enclosed_models_are_never_complete() {
     let p = trace(2, |x| relu(x[0] - x[1]) * exp(x[0] + 1.0) + abs(x[1])).unwrap();
     let model = model_at(&p, &[0, 0]);
     assert!(!model.is_exact());
-    let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+    let found = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
     assert_eq!((found.cells, found.limit, found.complete()), (4, Some(EnumerateLimit::Enclosed(128)), false));
     assert!(found.gradients.iter().all(|n| n.radius.is_some()));
-    assert!(found.vertices(|| true).iter().all(Option::is_none));
-    let few = neighbouring_gradients(&model, 0, EnumerateLimits { gradients: 2, ..Default::default() }).unwrap();
+    assert!(found.vertices(&Limits::default(), |_| ()).iter().all(Option::is_none));
+    let few = neighbouring_gradients(&model, 0, &Limits { gradients: 2, ..Default::default() }).unwrap();
     assert_eq!((few.limit, few.exact), (Some(EnumerateLimit::Gradients(2)), false));
     // exp(0) is exact, and so is everything here
     let p = trace(2, |x| relu(x[0] - x[1]) * exp(x[0]) + abs(x[1]) * x[0] * 0.5).unwrap();
     let found = all(&model_at(&p, &[0, 0]));
     assert_eq!(sorted(&found), [ints(&[0, 0]), ints(&[1, -1])]);
+}
+
+#[test]
+fn between_curved_kinks_there_may_be_more() {
+    use crease_core::elu;
+    // beside the parabola, or the exponential, the gradient is near (0, -2)
+    for p in
+        [trace(2, |x| abs(x[1] - x[0] * x[0]) - abs(x[1])), trace(2, |x| abs(x[1] - elu(x[0], 1.0)) - abs(x[1] - x[0]))]
+    {
+        let found = neighbouring_gradients(&model_at(&p.unwrap(), &[0, 0]), 0, EnumerateLimits::default()).unwrap();
+        assert_eq!((found.limit, found.complete()), (Some(EnumerateLimit::FirstOrder), false));
+    }
 }

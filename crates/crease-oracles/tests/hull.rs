@@ -2,11 +2,12 @@
 
 mod support;
 
+use crease_core::Limits;
 use crease_core::number::Rational;
 use crease_core::{abs, exp, max, relu, trace};
 use crease_oracles::{
-    EnumerateLimits, HullPosition, Membership, OracleError, Stationarity, conservative, gradient_at_choices,
-    hull_vertices, in_hull, membership_among, neighbouring_gradients,
+    HullPosition, Membership, OracleError, Stationarity, conservative, gradient_at_choices, hull_vertices, in_hull,
+    membership_among, neighbouring_gradients,
 };
 use support::arrangements::{braid, cross_polytope, weighted_relus};
 use support::elimination::has_direction;
@@ -115,22 +116,22 @@ fn vertices_of_clarke_subdifferentials() {
         let weights: Vec<i64> = normals.iter().map(|_| weight()).collect();
         let p = weighted_relus(&normals, &ints(&weights));
         let model = model_at(&p, &vec![0; normals[0].len()]);
-        let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
-        let quick = found.vertices(|| true);
+        let found = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
+        let quick = found.vertices(&Limits::default(), |_| ());
         let slow: Vec<Option<bool>> = hull_vertices(&found.gradients).unwrap().into_iter().map(Some).collect();
         assert_eq!(quick, slow);
         let corners = slow.iter().filter(|v| **v == Some(true)).count();
         assert_eq!(corners == slow.len(), weights.iter().all(|w| *w > 0), "{weights:?}");
         // a list that is cut knows only what is no vertex
-        let limits = EnumerateLimits { cells: found.cells - 1, ..Default::default() };
+        let limits = &Limits { cells: found.cells - 1, ..Default::default() };
         let part = neighbouring_gradients(&model, 0, limits).unwrap();
-        for (n, verdict) in part.gradients.iter().zip(part.vertices(|| true)) {
+        for (n, verdict) in part.gradients.iter().zip(part.vertices(&Limits::default(), |_| ())) {
             let i = found.gradients.iter().position(|m| m.gradient == n.gradient).unwrap();
             assert!(verdict.is_none() || verdict == slow[i]);
         }
         if weights.iter().any(|w| *w < 0) {
-            assert!(part.vertices(|| true).iter().all(|v| *v != Some(true)));
-            assert!(found.vertices(|| false).iter().any(Option::is_none));
+            assert!(part.vertices(&Limits::default(), |_| ()).iter().all(|v| *v != Some(true)));
+            assert!(found.vertices(&Limits::default().within(Duration::ZERO), |_| ()).iter().any(Option::is_none));
         }
     }
 }
@@ -141,7 +142,7 @@ fn where_answers_lie() {
     let p = trace(3, |x| abs(x[0]) - abs(x[1]) + relu(x[2]) - relu(-x[2])).unwrap();
     let model = model_at(&p, &[0, 0, 0]);
     let c = conservative(&model, 0).unwrap();
-    let all = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+    let all = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
     let ask = |v: [&str; 3]| membership_among(&model, 0, &c, &all, &v.map(r)).unwrap();
     let Membership::Vertex { direction } = ask(["1", "-1", "1"]) else { panic!() };
     assert!(direction[0].is_positive() && direction[1].is_positive());
@@ -166,7 +167,7 @@ fn where_answers_lie() {
     assert!(matches!(ask(["1", "2", "1"]), Membership::Outside { coordinate: 1, .. }));
     assert!(membership_among(&model, 0, &c, &all, &[r("1")]).is_err());
     // with less than all of them, what is not shown is not decided
-    let part = neighbouring_gradients(&model, 0, EnumerateLimits { cells: 1, ..Default::default() }).unwrap();
+    let part = neighbouring_gradients(&model, 0, &Limits { cells: 1, ..Default::default() }).unwrap();
     let ask = |v: [&str; 3]| membership_among(&model, 0, &c, &part, &v.map(r)).unwrap();
     assert_eq!(ask(["0", "0", "1"]), Membership::NotDecided);
     let one = part.gradients[0].gradient.clone();
@@ -178,7 +179,7 @@ fn gradients_inside_are_no_vertices() {
     let p = weighted_relus(&braid(3), &ints(&[3, -5, 2, 7, -4, 6]));
     let model = model_at(&p, &[0, 0, 0]);
     let c = conservative(&model, 0).unwrap();
-    let all = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+    let all = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
     let vertices = hull_vertices(&all.gradients).unwrap();
     assert!(vertices.contains(&false) && vertices.contains(&true), "{all:?}");
     for (n, vertex) in all.gradients.iter().zip(vertices) {
@@ -195,7 +196,7 @@ fn stationary_points() {
     let ask = |slopes: [f64; 2], cells: u64| {
         let p = trace(2, |x| abs(x[0]) + max(&[x[1], -x[1] * 2.0]) + slopes[0] * x[0] + slopes[1] * x[1]).unwrap();
         let model = model_at(&p, &[0, 0]);
-        let limits = EnumerateLimits { cells, ..Default::default() };
+        let limits = &Limits { cells, ..Default::default() };
         let all = neighbouring_gradients(&model, 0, limits).unwrap();
         (all.stationarity(), all)
     };
@@ -211,6 +212,6 @@ fn stationary_points() {
     }
     // rounded numbers prove nothing
     let p = trace(1, |x| abs(x[0]) * exp(x[0] + 1.0)).unwrap();
-    let all = neighbouring_gradients(&model_at(&p, &[0]), 0, EnumerateLimits::default()).unwrap();
+    let all = neighbouring_gradients(&model_at(&p, &[0]), 0, &Limits::default()).unwrap();
     assert_eq!(all.stationarity(), Stationarity::NotDecided);
 }

@@ -7,13 +7,12 @@ use crate::section3::unit;
 use crease::paper;
 use crease::products::Scheme;
 use crease::theorem3::{Derivative, figures};
+use crease_core::Limits;
 use crease_core::local::localize;
 use crease_core::random::SplitMix64;
 use crease_core::{Op, Program, Rational, run};
 use crease_formats::draw::{Drawing, svg};
-use crease_oracles::{
-    EnumerateLimits, HullPosition, identity, in_hull, lexicographic, lexicographic_forward, neighbouring_gradients,
-};
+use crease_oracles::{HullPosition, identity, in_hull, lexicographic, lexicographic_forward, neighbouring_gradients};
 
 pub const ITEMS: &[Item] = &[
     Item::numbered(Kind::Remark, 4, "remark-4").about("Programs as directed graphs", "Appendix A.1").claims(
@@ -91,7 +90,7 @@ pub fn neighbours(
     p: &Program,
     at: &[crease_core::Tensor<Rational>],
 ) -> Result<Vec<Vec<Rational>>, crate::item::Failure> {
-    let found = neighbouring_gradients(&localize(p, at)?, 0, EnumerateLimits::default())?;
+    let found = neighbouring_gradients(&localize(p, at)?, 0, &Limits::default())?;
     if !found.complete() {
         return Err("an enumeration met its limit".into());
     }

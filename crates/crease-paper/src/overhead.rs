@@ -7,7 +7,8 @@
 use crease::Error;
 use crease::losses::Loss;
 use crease::networks::{Cnn, Mlp};
-use crease_core::cost::{Prices, cost, overhead};
+use crease_core::cost::{Prices, cost};
+use crease_core::differentiate::overhead;
 use crease_core::differentiate::{How, Mode, backprop, forprop};
 use crease_core::op::Comparison;
 use crease_core::{Builder, Op, Program, Shape, trace_shapes};
@@ -161,7 +162,7 @@ pub fn measure(
     let (back, forth) = (bound(Mode::Backward)?, bound(Mode::Forward)?);
     let forward = forprop(&program, &how)?;
     let number = |r: &Option<crease_core::Rational>| r.as_ref().map_or(f64::INFINITY, |r| r.to_f64());
-    let name = |a: &crease_core::cost::Overhead| a.attained.as_ref().map_or("none".into(), |a| a.item.clone());
+    let name = |a: &crease_core::differentiate::Overhead| a.attained.as_ref().map_or("none".into(), |a| a.item.clone());
     let clock = match time {
         None => None,
         Some(time) => {

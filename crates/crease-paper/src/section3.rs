@@ -4,6 +4,7 @@ use crate::item::{Item, Kind, Run};
 use crate::outcome::Outcome;
 use crate::sample;
 use crease::paper;
+use crease_core::Limits;
 use crease_core::cost::{Price, Prices, cost, tally};
 use crease_core::dictionary::Dictionary;
 use crease_core::differentiate::{How, Selection, backprop, forprop};
@@ -134,7 +135,10 @@ fn complexity() -> Run {
     let mut bounded = 0;
     for _ in 0..12 {
         let p = sample::rational_program(3, 8, &mut random)?;
-        let found = simplest(&p, &Options { nodes: 1500, iterations: 6, ..Options::default() })?;
+        let found = simplest(
+            &p,
+            &Options { limits: Limits { terms: 1500, rounds: 6, ..Limits::default() }, ..Options::default() },
+        )?;
         let prices = Prices::unit();
         bounded += usize::from(found.after.at(&prices) <= found.before.at(&prices));
         cheaper.0 += usize::from(found.after.at(&prices) < found.before.at(&prices));

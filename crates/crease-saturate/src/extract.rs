@@ -6,9 +6,9 @@
 
 use crate::language::{Graph, Node};
 use crate::weigh::Weights;
+use crease_core::Limits;
 use egg::{Id, Language};
 use std::collections::{BTreeSet, HashMap};
-use std::time::Instant;
 
 /// A class of which more terms are kept than this is cut to the lightest of them.
 const CHOICES: usize = 400;
@@ -47,10 +47,10 @@ pub fn extract(
     roots: &[Id],
     weights: &mut Weights<'_>,
     steps: usize,
-    deadline: Option<Instant>,
+    limits: &Limits,
 ) -> Option<Extracted> {
     let problem = Problem::new(graph, roots, weights)?;
-    let mut chosen = problem.greedy(deadline).unwrap_or_else(|| problem.trees());
+    let mut chosen = problem.greedy(limits).unwrap_or_else(|| problem.trees());
     let mut best = problem.weight(&chosen).or_else(|| {
         chosen = problem.trees();
         problem.weight(&chosen)
@@ -132,7 +132,7 @@ impl Problem {
     }
 
     /// Each class takes the term whose set of classes below it weighs least; nothing if there is no time for it.
-    fn greedy(&self, deadline: Option<Instant>) -> Option<Vec<usize>> {
+    fn greedy(&self, limits: &Limits) -> Option<Vec<usize>> {
         let n = self.choices.len();
         let mut chosen = vec![0; n];
         let mut sets: Vec<Option<(u64, BTreeSet<u32>)>> = vec![None; n];
@@ -141,7 +141,7 @@ impl Problem {
         for _ in 0..n + 10 {
             let mut changed = false;
             for c in (0..n).rev() {
-                if deadline.is_some_and(|d| Instant::now() >= d) {
+                if limits.stopped().is_some() {
                     return None;
                 }
                 for (i, choice) in self.choices[c].iter().enumerate() {

@@ -49,10 +49,10 @@ pub use verify::Verified;
 
 use crease_core::cost::{Price, Prices, cost, tally};
 use crease_core::dictionary::{Dictionary, LowerError, lower, outside};
-use crease_core::{BuildError, InlineError, Program, inline, scalarize, simplify};
+use crease_core::limits::Stop;
+use crease_core::{BuildError, InlineError, Limits, Program, inline, scalarize, simplify};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::time::{Duration, Instant};
 
 /// What to look for, and how hard.
 ///
@@ -68,26 +68,22 @@ use std::time::{Duration, Instant};
 /// assert_eq!(d0.after.to_string(), "2 + c_relu");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Options<'a> {
     /// What operations cost.
     pub prices: &'a Prices,
     /// The operations that the result may use. A program that uses others is lowered first.
     pub dictionary: Dictionary,
-    /// The most terms that are made for a region.
-    pub nodes: usize,
-    /// The most rounds in which all laws are applied.
-    pub iterations: usize,
-    /// When to stop saturating and to go on with what there is.
-    pub time: Option<Duration>,
+    /// The most terms and rounds, when to stop saturating and to go on with what there is, and the way to stop it.
+    pub limits: Limits,
     /// The most equations of a region: a program with more is saturated piece by piece.
     pub region: usize,
     /// A program of more scalar operations than this is only folded and shared, by [`crease_core::simplify`].
     pub equations: usize,
     /// For the points at which results are compared.
     pub seed: u64,
-    /// Called now and then; false stops saturation.
-    pub watch: Option<&'a dyn Fn(&Progress) -> bool>,
+    /// Told now and then how far saturation is.
+    pub watch: Option<&'a dyn Fn(&Progress)>,
 }
 
 /// Assumption 1: every operation of the dictionary costs 1.
@@ -98,9 +94,7 @@ impl Default for Options<'_> {
         Options {
             prices: &UNIT,
             dictionary: Dictionary::Extended,
-            nodes: 10_000,
-            iterations: 16,
-            time: None,
+            limits: Limits::DEFAULT,
             region: 40,
             equations: 20_000,
             seed: 0,
@@ -114,9 +108,7 @@ impl fmt::Debug for Options<'_> {
         f.debug_struct("Options")
             .field("prices", &self.prices)
             .field("dictionary", &self.dictionary)
-            .field("nodes", &self.nodes)
-            .field("iterations", &self.iterations)
-            .field("time", &self.time)
+            .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }
@@ -124,11 +116,17 @@ impl fmt::Debug for Options<'_> {
 /// How far saturation of a region is.
 ///
 /// ```
-/// use crease_core::trace;
+/// use crease_core::{trace, Cancel, Limits};
 /// use crease_saturate::{simplest, Options, Progress};
 /// let p = trace(3, |x| x[0] * x[1] + x[0] * x[2])?;
-/// let watch = |progress: &Progress| progress.iterations < 2;
-/// assert_eq!(simplest(&p, &Options { watch: Some(&watch), ..Options::default() })?.iterations, 2);
+/// let cancel = Cancel::new();
+/// let limits = Limits::default().cancelled_by(&cancel);
+/// let watch = |progress: &Progress| {
+///     if progress.iterations == 2 {
+///         cancel.stop();
+///     }
+/// };
+/// assert_eq!(simplest(&p, &Options { limits, watch: Some(&watch), ..Options::default() })?.iterations, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +169,15 @@ impl Limit {
             Limit::Stopped => "stopped",
             Limit::Regions => "regions",
             Limit::Size => "size",
+        }
+    }
+}
+
+impl From<Stop> for Limit {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Time => Limit::Time,
+            Stop::Cancelled => Limit::Stopped,
         }
     }
 }
@@ -250,7 +257,6 @@ pub struct Simplest {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn simplest(p: &Program, options: &Options<'_>) -> Result<Simplest, Error> {
-    let deadline = options.time.and_then(|time| Instant::now().checked_add(time));
     let lowered = !outside(p, options.dictionary).is_empty();
     let given = if lowered { lower(p, options.dictionary)? } else { p.clone() };
     let before = cost(&given);
@@ -273,7 +279,7 @@ pub fn simplest(p: &Program, options: &Options<'_>) -> Result<Simplest, Error> {
         return Ok(result);
     }
     let flat = scalarize(&inline(&result.program)?)?;
-    let found = regions::improve(&flat, options, deadline)?;
+    let found = regions::improve(&flat, options)?;
     result.limits = found.limits;
     result.optimal = found.optimal;
     result.iterations = found.iterations;

@@ -13,7 +13,6 @@ use crease_core::cost::cost;
 use crease_core::dictionary::outside;
 use crease_core::{Atom, BuildError, Builder, Program, Value, simplify};
 use std::collections::{BTreeSet, HashMap};
-use std::time::Instant;
 
 /// How often a program of one region is saturated, as long as it gets cheaper.
 const AGAIN: usize = 4;
@@ -30,7 +29,7 @@ pub struct Improved {
 }
 
 /// The cheapest form of a scalar program without calls that was found, in one piece or in several.
-pub fn improve(p: &Program, o: &Options<'_>, deadline: Option<Instant>) -> Result<Improved, BuildError> {
+pub fn improve(p: &Program, o: &Options<'_>) -> Result<Improved, BuildError> {
     let folded = simplify(p)?;
     let mut improved = Improved {
         program: folded,
@@ -44,7 +43,7 @@ pub fn improve(p: &Program, o: &Options<'_>, deadline: Option<Instant>) -> Resul
     if improved.program.len() <= o.region {
         // what was found is a better place to start from
         for _ in 0..AGAIN {
-            let s = saturate(&improved.program, o, deadline)?;
+            let s = saturate(&improved.program, o)?;
             improved.iterations = improved.iterations.max(s.iterations);
             improved.nodes += s.nodes;
             (improved.limits, improved.optimal) = (s.limits, s.optimal);
@@ -57,12 +56,12 @@ pub fn improve(p: &Program, o: &Options<'_>, deadline: Option<Instant>) -> Resul
             }
         }
         improved.regions = 1;
-        improved.verified = verify(p, &improved.program, o.seed, deadline);
+        improved.verified = verify(p, &improved.program, o.seed, &o.limits);
         return Ok(improved);
     }
     improved.limits.insert(Limit::Regions);
     for shift in [0, o.region / 2] {
-        improved.pass(shift, o, deadline)?;
+        improved.pass(shift, o)?;
     }
     Ok(improved)
 }
@@ -73,7 +72,7 @@ fn cheaper(q: &Program, than: &Program, o: &Options<'_>) -> bool {
 
 impl Improved {
     /// Improves all regions, the first of which has `shift` equations fewer.
-    fn pass(&mut self, shift: usize, o: &Options<'_>, deadline: Option<Instant>) -> Result<(), BuildError> {
+    fn pass(&mut self, shift: usize, o: &Options<'_>) -> Result<(), BuildError> {
         let p = self.program.clone();
         let last = last_uses(&p);
         let mut b = Builder::new(p.name());
@@ -85,11 +84,11 @@ impl Improved {
         while from < p.len() {
             let size = if from == 0 { o.region - shift } else { o.region };
             let to = (from + size.max(1)).min(p.len());
-            let expired = deadline.is_some_and(|d| Instant::now() >= d) || self.limits.contains(&Limit::Stopped);
+            let expired = o.limits.stopped().is_some();
             let piece = if expired { None } else { region(&p, from, to, &last)? };
             match piece {
                 Some(Region { program: piece, reads, writes }) => {
-                    let better = self.region(&piece, o, deadline)?;
+                    let better = self.region(&piece, o)?;
                     let args: Vec<Atom> = reads.iter().map(|v| map[v]).collect();
                     let results = b.splice(better.as_ref().unwrap_or(&piece), &args)?;
                     map.extend(writes.into_iter().zip(results));
@@ -113,19 +112,14 @@ impl Improved {
     }
 
     /// A cheaper program for a region, if one was found and verified.
-    fn region(
-        &mut self,
-        p: &Program,
-        o: &Options<'_>,
-        deadline: Option<Instant>,
-    ) -> Result<Option<Program>, BuildError> {
-        let s = saturate(p, o, deadline)?;
+    fn region(&mut self, p: &Program, o: &Options<'_>) -> Result<Option<Program>, BuildError> {
+        let s = saturate(p, o)?;
         self.regions += 1;
         self.nodes += s.nodes;
         self.iterations = self.iterations.max(s.iterations);
         self.limits.extend(s.limits);
         let Some(q) = s.program.filter(|q| cheaper(q, p, o)) else { return Ok(None) };
-        match verify(p, &q, o.seed, deadline) {
+        match verify(p, &q, o.seed, &o.limits) {
             Verified::Not(_) => Ok(None),
             verified => {
                 let all = std::mem::replace(&mut self.verified, Verified::Unchanged);

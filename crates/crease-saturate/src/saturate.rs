@@ -12,7 +12,6 @@ use crease_core::dictionary::Dictionary;
 use crease_core::{BuildError, Program};
 use egg::{BackoffScheduler, Rewrite, RewriteScheduler};
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 /// Steps of the search for the cheapest terms.
 const SEARCH: usize = 60_000;
@@ -29,16 +28,15 @@ pub struct Saturated {
 }
 
 /// Saturates and extracts.
-pub fn saturate(p: &Program, o: &Options<'_>, deadline: Option<Instant>) -> Result<Saturated, BuildError> {
+pub fn saturate(p: &Program, o: &Options<'_>) -> Result<Saturated, BuildError> {
     let Loaded { mut graph, roots } = load(p);
     let laws: Vec<Rewrite<_, _>> = laws();
     let mut scheduler: Box<dyn RewriteScheduler<Node, Facts>> =
         Box::new(BackoffScheduler::default().with_initial_match_limit(2000).with_ban_length(3));
     let mut limits = BTreeSet::new();
     let mut iterations = 0;
-    let expired = || deadline.is_some_and(|d| Instant::now() >= d);
     'iterate: loop {
-        if iterations == o.iterations {
+        if iterations == o.limits.rounds {
             limits.insert(Limit::Iterations);
             break;
         }
@@ -46,26 +44,29 @@ pub fn saturate(p: &Program, o: &Options<'_>, deadline: Option<Instant>) -> Resu
         let mut matches = Vec::with_capacity(laws.len());
         for law in &laws {
             matches.push(scheduler.search_rewrite(iterations, &graph, law));
-            if expired() {
-                limits.insert(Limit::Time);
+            if let Some(stop) = o.limits.stopped() {
+                limits.insert(stop.into());
                 break 'iterate;
             }
         }
         for (law, found) in laws.iter().zip(matches) {
-            if graph.total_size() > o.nodes {
+            if graph.total_size() > o.limits.terms {
                 break;
             }
             scheduler.apply_rewrite(iterations, &mut graph, law, found);
         }
-        passes(&mut graph, o.dictionary, o.nodes);
+        passes(&mut graph, o.dictionary, o.limits.terms);
         graph.rebuild();
         iterations += 1;
         let nodes = graph.total_size();
-        if o.watch.is_some_and(|watch| !watch(&Progress { iterations, nodes })) {
+        if let Some(watch) = o.watch {
+            watch(&Progress { iterations, nodes });
+        }
+        if o.limits.cancel.is_stopped() {
             limits.insert(Limit::Stopped);
             break;
         }
-        if nodes > o.nodes {
+        if nodes > o.limits.terms {
             limits.insert(Limit::Nodes);
             break;
         }
@@ -84,7 +85,7 @@ pub fn saturate(p: &Program, o: &Options<'_>, deadline: Option<Instant>) -> Resu
     let mut best = None;
     for &dictionary in within(o.dictionary) {
         let mut weights = Weights::new(p, o.prices, dictionary);
-        let Some(extracted) = extract(&graph, &roots, &mut weights, SEARCH, deadline) else { continue };
+        let Some(extracted) = extract(&graph, &roots, &mut weights, SEARCH, &o.limits) else { continue };
         let q = emit(p, &graph, &extracted, &roots)?;
         let price = cost(&q).at(o.prices);
         if best.as_ref().is_none_or(|b| price < *b) {

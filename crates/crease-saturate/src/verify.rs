@@ -13,6 +13,7 @@
 //! 4. The points of evaluation: a test and no more.
 
 use crate::normal::Atoms;
+use crease_core::Limits;
 use crease_core::local::localize;
 use crease_core::number::{Field61, Mixed, NumberError};
 use crease_core::random::SplitMix64;
@@ -20,7 +21,6 @@ use crease_core::{Atom, BuildError, Builder, Kink, Lane, Number, Op, Program, Ra
 use crease_oracles::{Effort, Verdict, differentiable};
 use std::cmp::Ordering;
 use std::fmt;
-use std::time::Instant;
 
 /// How the result was found to compute the same function as the program that was given.
 ///
@@ -141,7 +141,7 @@ const CONFLICTS: u64 = 20_000;
 const DEGREE: u64 = 200;
 
 /// Compares two scalar programs of the same inputs.
-pub fn verify(p: &Program, q: &Program, seed: u64, deadline: Option<Instant>) -> Verified {
+pub fn verify(p: &Program, q: &Program, seed: u64, limits: &Limits) -> Verified {
     if p == q {
         return Verified::Unchanged;
     }
@@ -165,7 +165,7 @@ pub fn verify(p: &Program, q: &Program, seed: u64, deadline: Option<Instant>) ->
     {
         return Verified::NormalForm;
     }
-    match by_cones(p, q, seed, deadline) {
+    match by_cones(p, q, seed, limits) {
         Some(true) => Verified::Cones,
         Some(false) => Verified::Not("the programs differ on a cone".into()),
         None => certain.unwrap_or(tested),
@@ -290,14 +290,15 @@ fn in_field(p: &Program, q: &Program, seed: u64, degree: u64) -> Result<Option<V
 }
 
 /// Whether the difference of two piecewise-linear programs is zero; nothing if they are none, or the search does not end.
-fn by_cones(p: &Program, q: &Program, seed: u64, deadline: Option<Instant>) -> Option<bool> {
+fn by_cones(p: &Program, q: &Program, seed: u64, limits: &Limits) -> Option<bool> {
     let difference = difference(p, q).ok()??;
     let origin = vec![Tensor::scalar(Rational::ZERO); difference.inputs().len()];
     let model = localize(&difference, &origin).ok()?;
     if !model.is_exact() {
         return None;
     }
-    let effort = Effort { conflicts: Some(CONFLICTS), deadline, seed, proof: false, ..Effort::default() };
+    let limits = Limits { conflicts: CONFLICTS, ..limits.clone() };
+    let effort = Effort { limits, seed, proof: false, ..Effort::default() };
     for k in 0..difference.outputs().len() {
         match differentiable(&model, k, &effort).ok()?.verdict {
             Verdict::Yes(e) if e.gradient.iter().all(Rational::is_zero) => {}

@@ -2,6 +2,7 @@
 
 mod equal;
 
+use crease_core::Limits;
 use crease_core::cost::Prices;
 use crease_core::dictionary::{Dictionary, outside};
 use crease_core::differentiate::{How, backprop};
@@ -150,14 +151,18 @@ fn tensors_keep_their_shapes() {
 fn limits_are_kept_and_told() {
     let p = read("(x + y + z) * (x - y + z) * (x + y - z) * (y + z - x)");
     let run = |nodes, iterations| {
-        let found = simplest(&p, &Options { nodes, iterations, ..Options::default() }).unwrap();
+        let found = simplest(
+            &p,
+            &Options { limits: Limits { terms: nodes, rounds: iterations, ..Limits::default() }, ..Options::default() },
+        )
+        .unwrap();
         assert!(found.after.one <= found.before.one);
         found
     };
     assert!(run(300, 100).limits.contains(&Limit::Nodes));
     assert_eq!(run(100_000, 2).limits.into_iter().collect::<Vec<_>>(), [Limit::Iterations]);
-    let time = Some(std::time::Duration::ZERO);
-    let found = simplest(&p, &Options { time, ..Options::default() }).unwrap();
+    let limits = Limits::default().within(std::time::Duration::ZERO);
+    let found = simplest(&p, &Options { limits, ..Options::default() }).unwrap();
     assert!(found.limits.contains(&Limit::Time) && found.iterations == 0);
 }
 

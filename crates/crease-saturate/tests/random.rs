@@ -2,6 +2,7 @@
 
 mod equal;
 
+use crease_core::Limits;
 use crease_core::cost::{Prices, cost};
 use crease_core::dictionary::{self, outside};
 use crease_core::{Program, Rational};
@@ -11,7 +12,7 @@ use equal::assert_equal;
 
 /// Small limits: many programs rather than much for each of them.
 fn quick<'a>() -> Options<'a> {
-    Options { nodes: 600, iterations: 4, ..Options::default() }
+    Options { limits: Limits { terms: 600, rounds: 4, ..Limits::default() }, ..Options::default() }
 }
 
 fn check(p: &Program, o: &Options<'_>) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p crease --bench scale` prints seconds and the peak memory so far. Nothing is asserted about time.
 
-use crease::cost::{Prices, cost, overhead};
+use crease::cost::{Prices, cost};
+use crease::differentiate::overhead;
 use crease::differentiate::{How, Mode, Technique, backprop};
 use crease::{Builder, Op, Program, Rational, Shape, Tensor, inline, run, simplify};
 use std::fmt::Write;

@@ -55,11 +55,13 @@ pub mod conservativity;
 pub mod easy;
 pub mod errata;
 mod error;
+pub mod inspect;
 pub mod losses;
 pub mod networks;
 pub mod paper;
 pub mod products;
 pub mod reductions;
+pub mod show;
 pub mod tables;
 pub mod theorem3;
 pub mod training;
@@ -72,10 +74,12 @@ pub use crease_engine as engine;
 pub use crease_formats as formats;
 pub use crease_oracles as oracles;
 
-pub use crease_core::{cost, dictionary, differentiate, local, number, op, program, shape};
+pub use crease_core::{cost, dictionary, differentiate, limits, local, number, op, program, shape};
 
-pub use crease_core::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, Site, kinks, run, run_with};
-pub use crease_core::{Atom, Callee, Equation, Input, Place, Program, Value};
+pub use crease_core::{
+    Arg, Arithmetic, Cancel, KinkHit, Limits, Observer, RunError, RunFault, Site, kinks, run, run_with,
+};
+pub use crease_core::{Atom, Callee, Equation, Input, Origin, Place, Program, Text, Value};
 pub use crease_core::{BuildError, Builder, Conv2d, Tape, Var, Window, trace, trace_shapes};
 pub use crease_core::{Constant, Kink, Lane, Op, OpError, Ties};
 pub use crease_core::{InlineError, MAX_INLINED, inline, scalarize, simplify};

@@ -3,21 +3,21 @@
 //! The model counts operations. What it leaves out, above all how far numbers travel between memory and processor, is the
 //! difference between the ratio that is measured and the one that is counted.
 
-use super::grad::{not_scalar, pick};
-use crate::budget;
-use crate::engine::distance;
 use crate::fault;
+use crate::flags;
 use crate::how::HowArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{self, object};
 use crate::progress::Progress;
-use crate::rows::Rows;
 use crate::source::{Source, SourceArgs};
 use crate::timing::{Task, Times, take_turns};
 use anyhow::{Error, Result, anyhow};
 use clap::Args;
-use crease_core::cost::{Overhead, Prices, cost, overhead};
+use crease::inspect::{InspectError, distance, pick};
+use crease::show::Rows;
+use crease::show::{self, object};
+use crease_core::cost::{Prices, cost};
 use crease_core::differentiate::{Mode, backprop};
+use crease_core::differentiate::{Overhead, overhead};
 use crease_core::random::SplitMix64;
 use crease_core::{Arithmetic, Program, Rational, Shape, Tensor, run, simplify};
 use crease_engine::{Agreement, Compiled, Explain, Float, Options, Workspace, compile, value_and_grad};
@@ -92,10 +92,10 @@ pub struct Bench {
 impl Bench {
     pub fn run(&self) -> Result<String> {
         let source = self.source.load()?;
-        let picked = self.output.map(|k| pick(&source.program, k)).transpose()?;
+        let picked = self.output.map(|k| pick(&source.program, k).map_err(fault::inspect)).transpose()?;
         let p = picked.as_ref().unwrap_or(&source.program);
         let report = if self.f32 { self.measure::<f32>(p, &source)? } else { self.measure::<f64>(p, &source)? };
-        Ok(if self.json { output::json(&report.json(self)) } else { report.text(self) })
+        Ok(if self.json { show::json(&report.json(self)) } else { report.text(self) })
     }
 
     /// The numbers of the inputs to differentiate by, in the order given.
@@ -132,12 +132,13 @@ impl Bench {
     }
 
     fn measure<T: Float>(&self, p: &Program, source: &Source) -> Result<Report> {
-        let time = budget::deadline(Some(self.seconds))?.map_or(Duration::MAX, |end| end - Instant::now());
+        let end = flags::within(flags::limits(), Some(self.seconds))?.deadline;
+        let time = end.map_or(Duration::MAX, |end| end - Instant::now());
         let interrupt = Interrupt::listen();
         let mut progress = Progress::new();
         let (how, wrt) = (self.how.read()?, self.wrt(p)?);
         let point = self.point::<T>(p, source)?;
-        let mut derived = backprop(p, &how).map_err(not_scalar)?;
+        let mut derived = backprop(p, &how).map_err(|e| fault::inspect(e.into()))?;
         if !self.wrt.is_empty() {
             let outputs: Vec<usize> = [0].into_iter().chain(wrt.iter().map(|i| i + 1)).collect();
             let fewer = derived.with_outputs(&outputs).ok_or_else(|| anyhow!("the program has no output"))?;
@@ -153,7 +154,7 @@ impl Bench {
         let refused = |of_derivative| {
             let random = !source.has_point();
             move |e| {
-                let e = fault::run(&e, of_derivative, None);
+                let e = fault::inspect(InspectError::Run { error: e, of_derivative, float: None });
                 if random {
                     anyhow!("{e}\nThis is a random point; give one where the program is defined with --at.")
                 } else {
@@ -193,7 +194,7 @@ impl Bench {
             Task::new("value and gradient, interpreted", || run(&derived, &point).map(drop).map_err(Error::from)),
         ];
         let stopped = take_turns(&mut tasks, time, |name, turns| {
-            progress.say(|| format!("{name} · {} measured", output::count(turns)));
+            progress.say(|| format!("{name} · {} measured", show::count(turns)));
             !interrupt.is_set()
         })?;
         let times = tasks.each_ref().map(Task::times);
@@ -328,7 +329,7 @@ impl Report {
 
     fn text(&self, flags: &Bench) -> String {
         let mut rows = Rows::default();
-        let plural = |n: usize, word: &str| format!("{} {word}{}", output::count(n), if n == 1 { "" } else { "s" });
+        let plural = |n: usize, word: &str| format!("{} {word}{}", show::count(n), if n == 1 { "" } else { "s" });
         let size = [plural(self.dimension, "scalar input"), plural(self.equations, "equation"), self.numbers.into()];
         rows.add("program", &format!("{}  {}", self.name, size.join(" · ")));
         if self.random {
@@ -337,12 +338,7 @@ impl Report {
         let shown = |t: &Option<Times>, faster: Option<Times>| {
             let Some(t) = t else { return vec!["-".into(); 3] };
             let times = faster.map(|f| format!("{:.1} x compiled", t.least.as_secs_f64() / f.least.as_secs_f64()));
-            vec![
-                time(t.least),
-                time(t.median),
-                format!("{} times", output::count(t.measured)),
-                times.unwrap_or_default(),
-            ]
+            vec![time(t.least), time(t.median), format!("{} times", show::count(t.measured)), times.unwrap_or_default()]
         };
         let mut table = vec![["", "least", "median", "measured"].map(String::from).to_vec()];
         for (k, t) in self.times.iter().enumerate() {
@@ -350,11 +346,11 @@ impl Report {
             let name = format!("{name}{}", if k < 2 { "" } else { ", interpreted" });
             table.push([vec![name], shown(t, if k < 2 { None } else { self.times[k - 2] })].concat());
         }
-        for line in output::columns(&table, &[1, 2, 3]).lines() {
+        for line in show::columns(&table, &[1, 2, 3]).lines() {
             rows.add("", line);
         }
-        let ratio = |x: Option<Rational>| x.map_or("-".into(), |x| output::ratio(&x));
-        let bound = self.costs.theorem.omega.as_ref().map_or("none".into(), output::ratio);
+        let ratio = |x: Option<Rational>| x.map_or("-".into(), |x| show::ratio(&x));
+        let bound = self.costs.theorem.omega.as_ref().map_or("none".into(), show::ratio);
         rows.add("ratio", &self.measured().map_or("-".into(), |r| format!("{r:.2}  gradient / value, measured")));
         rows.add("", &format!("{}  counted", ratio(self.costs.ratio(&self.costs.counted))));
         rows.add(
@@ -389,7 +385,7 @@ impl Report {
             })
         };
         let pair = |two: [Value; 2]| object(PAIR.into_iter().zip(two));
-        let rational = |x: Option<Rational>| x.as_ref().map_or(Value::Null, output::number);
+        let rational = |x: Option<Rational>| x.as_ref().map_or(Value::Null, show::number);
         let c = &self.costs;
         let mut members = vec![
             ("program", self.name.clone().into()),

@@ -1,11 +1,13 @@
 //! `crease check`: is a certificate valid, what does it prove, and is it about this program.
 
-use crate::local::{Local, PrecisionArgs, above};
-use crate::output;
-use crate::rows::Rows;
-use crate::source::{SourceArgs, read_input};
+use crate::fault;
+use crate::flags::{self, PrecisionArgs};
+use crate::source::{Source, SourceArgs, read_input};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser};
+use crease::inspect::{Ask, At, above};
+use crease::show;
+use crease::show::Rows;
 use crease_check::{Checked, Claim, EnclosedSide, Side, Vector};
 use crease_core::Rational;
 use crease_core::local::{NormalForm, Precision};
@@ -72,34 +74,37 @@ impl Check {
     pub fn run(&self) -> Result<String> {
         let bytes = self.read()?;
         let checked = crease_check::check(&bytes).map_err(|e| anyhow!("certificate {e}"))?;
-        let at = self.source().map(|source| self.compared(&checked, &source)).transpose()?;
+        let source = self.source().map(|flags| flags.load()).transpose()?;
+        let at = source.as_ref().map(|source| self.compared(&checked, source)).transpose()?;
         let report = Report { checked: &checked, at: at.as_ref() };
-        Ok(if self.json { output::json(&report.json()) } else { report.text() })
+        Ok(if self.json { show::json(&report.json()) } else { report.text() })
     }
 
     /// The program at the point, if its model is that of the certificate.
-    fn compared(&self, checked: &Checked, source: &SourceArgs) -> Result<Local> {
+    fn compared<'s>(&self, checked: &Checked, source: &'s Source) -> Result<At<'s>> {
+        let (p, inputs) = (&*source.program, source.inputs()?);
+        let ask = Ask { limits: self.precision.within(flags::limits()), ..Ask::default() };
         if let Claim::NotDifferentiableEnclosed { bits, .. } = checked.claim {
-            let limit = self.precision.read().limit;
+            let limit = ask.limits.bits;
             if bits > limit {
                 bail!(
                     "the certificate is valid, and of a model made with {bits} bits, but the limit is {limit}; to make it again, raise it with --max-bits"
                 );
             }
-            let at = Local::load_within(source, Precision { bits, limit: bits })?;
-            let (_, element) = at.scalar_output("a certificate", self.output)?;
-            same(checked, &certificate_graph(&at.model, element)?, at.source.program.name())?;
+            let at = At::within(p, &inputs, Precision { bits, limit: bits }).map_err(fault::inspect)?;
+            let (_, element) = at.scalar_output("a certificate", self.output).map_err(fault::inspect)?;
+            same(checked, &certificate_graph(at.model(), element)?, p.name())?;
             return Ok(at);
         }
-        let at = Local::load(source, &self.precision)?;
-        if !at.model.is_exact() {
+        let at = At::new(p, &inputs, &ask).map_err(fault::inspect)?;
+        if !at.model().is_exact() {
             bail!(
                 "the certificate is valid, but of an exact model; that of `{}` has coefficients without exact values at this point",
-                at.source.program.name()
+                p.name()
             );
         }
-        let (_, element) = at.scalar_output("a certificate", self.output)?;
-        compare(checked, &at.model.normal_form(), element, at.source.program.name())?;
+        let (_, element) = at.scalar_output("a certificate", self.output).map_err(fault::inspect)?;
+        compare(checked, &at.model().normal_form(), element, p.name())?;
         Ok(at)
     }
 
@@ -156,7 +161,7 @@ fn same(checked: &Checked, own: &str, name: &str) -> Result<()> {
 
 struct Report<'a> {
     checked: &'a Checked,
-    at: Option<&'a Local>,
+    at: Option<&'a At<'a>>,
 }
 
 impl Report<'_> {
@@ -178,21 +183,21 @@ impl Report<'_> {
                 );
                 let name = self.coordinate(*coordinate);
                 for side in sides {
-                    let ends = [below(&side.low), above(&side.high)].map(output::float);
+                    let ends = [below(&side.low), above(&side.high)].map(show::float);
                     rows.add("gradient", &format!("{name} from {} to {}", ends[0], ends[1]));
                     self.vector(&mut rows, "  around", &side.direction);
                 }
-                rows.add("apart", &format!("{name} by at least {}", output::float(below(&gap(sides)))));
+                rows.add("apart", &format!("{name} by at least {}", show::float(below(&gap(sides)))));
             }
             Claim::Member { vector, sides } => {
                 rows.add("proved", "a Clarke subgradient: a mean of gradients nearby");
                 self.vector(&mut rows, "vector", vector);
                 for (weight, side) in sides.iter().take(SIDES) {
-                    rows.add("weight", &output::exact(weight));
+                    rows.add("weight", &show::exact(weight));
                     self.side(&mut rows, side);
                 }
                 if sides.len() > SIDES {
-                    rows.add("…", &format!("and {} more", output::count(sides.len() - SIDES)));
+                    rows.add("…", &format!("and {} more", show::count(sides.len() - SIDES)));
                 }
             }
         }
@@ -222,7 +227,7 @@ impl Report<'_> {
             size += &format!(", with enclosures of {bits} bits");
         }
         match self.at {
-            Some(at) => format!("{size}; the local model of `{}` at this point", at.source.program.name()),
+            Some(at) => format!("{size}; the local model of `{}` at this point", at.program().name()),
             None => format!("{size}, as the certificate states it; with a program and --at they are compared"),
         }
     }
@@ -231,7 +236,7 @@ impl Report<'_> {
     fn coordinate(&self, i: usize) -> String {
         let Some(at) = self.at else { return format!("d{i}") };
         let mut start = 0;
-        for input in at.source.program.inputs() {
+        for input in at.program().inputs() {
             let n = input.shape.len();
             match i - start {
                 0 if input.shape.is_scalar() => return input.name.to_string(),
@@ -251,16 +256,15 @@ impl Report<'_> {
         match self.at {
             Some(at) => {
                 let parts = at.by_input(&self.dense(vector), None);
-                let shown =
-                    at.names().into_iter().zip(&parts).map(|(n, a)| format!("{n}={}", output::answer(a, false)));
+                let shown = at.names().into_iter().zip(&parts).map(|(n, a)| format!("{n}={}", show::answer(a, false)));
                 rows.add(label, &shown.collect::<Vec<_>>().join("  "));
             }
             None => {
                 let mut terms: Vec<String> =
-                    vector.entries().take(TERMS).map(|(i, c)| format!("d{i}={}", output::exact(c))).collect();
+                    vector.entries().take(TERMS).map(|(i, c)| format!("d{i}={}", show::exact(c))).collect();
                 let more = vector.entries().count() - terms.len();
                 if more > 0 {
-                    terms.push(format!("… and {} more", output::count(more)));
+                    terms.push(format!("… and {} more", show::count(more)));
                 }
                 rows.add(label, &if terms.is_empty() { "0".into() } else { terms.join("  ") });
             }
@@ -291,7 +295,7 @@ impl Report<'_> {
         };
         let mut members: Vec<(&str, Value)> = vec![("valid", true.into()), ("claim", claim.into())];
         let outward = |s: &EnclosedSide| [below(&s.low), above(&s.high)].map(Value::from);
-        members.extend(self.proved(&|v| self.json_vector(v), &output::number, &outward));
+        members.extend(self.proved(&|v| self.json_vector(v), &show::number, &outward));
         if let Claim::NotDifferentiableEnclosed { bits, coordinate, sides } = &self.checked.claim {
             members.push(("coordinate", self.coordinate(*coordinate).into()));
             members.push(("apart", below(&gap(sides)).into()));
@@ -300,14 +304,14 @@ impl Report<'_> {
         members.push(("dimension", self.checked.dimension.into()));
         members.push(("kinks", self.checked.kinks.into()));
         members.push(("compared", self.at.is_some().into()));
-        members.push(("statistics", output::object(counts.map(|(k, n)| (k, n.into())))));
+        members.push(("statistics", show::object(counts.map(|(k, n)| (k, n.into())))));
         if let Some(at) = self.at {
             members.extend(at.json_exactness());
         }
         let ends = |s: &EnclosedSide| [&s.low, &s.high].map(|x| x.fraction().into());
         let exact = self.proved(&|v| self.json_exact(v), &|x| x.fraction().into(), &ends);
-        members.push(("exact", output::object(exact)));
-        output::object(members)
+        members.push(("exact", show::object(exact)));
+        show::object(members)
     }
 
     /// The vectors and weights of the claim.
@@ -321,18 +325,18 @@ impl Report<'_> {
         match &self.checked.claim {
             Claim::Differentiable { gradient } => vec![("gradient", vector(gradient))],
             Claim::NotDifferentiable { sides } => {
-                vec![("sides", sides.iter().map(|s| output::object(side(s))).collect())]
+                vec![("sides", sides.iter().map(|s| show::object(side(s))).collect())]
             }
             Claim::NotDifferentiableEnclosed { sides, .. } => {
                 let enclosed = |s: &EnclosedSide| {
                     let [low, high] = ends(s);
-                    output::object([("low", low), ("high", high), ("direction", vector(&s.direction))])
+                    show::object([("low", low), ("high", high), ("direction", vector(&s.direction))])
                 };
                 vec![("sides", sides.iter().map(enclosed).collect())]
             }
             Claim::Member { vector: v, sides } => {
                 let weighted =
-                    |(w, s): &(Rational, Side)| output::object([("weight", number(w))].into_iter().chain(side(s)));
+                    |(w, s): &(Rational, Side)| show::object([("weight", number(w))].into_iter().chain(side(s)));
                 vec![("vector", vector(v)), ("sides", sides.iter().map(weighted).collect())]
             }
         }
@@ -341,7 +345,7 @@ impl Report<'_> {
     fn json_vector(&self, vector: &Vector) -> Value {
         match self.at {
             Some(at) => at.json(&self.dense(vector)),
-            None => output::object(vector.entries().map(|(i, c)| (format!("d{i}"), output::number(c)))),
+            None => show::object(vector.entries().map(|(i, c)| (format!("d{i}"), show::number(c)))),
         }
     }
 
@@ -349,10 +353,10 @@ impl Report<'_> {
         match self.at {
             Some(at) => {
                 let parts = at.by_input(&self.dense(vector), None);
-                let shown = parts.iter().map(|a| output::fractions(a).unwrap_or(Value::Null));
-                output::object(at.names().into_iter().zip(shown))
+                let shown = parts.iter().map(|a| show::fractions(a).unwrap_or(Value::Null));
+                show::object(at.names().into_iter().zip(shown))
             }
-            None => output::object(vector.entries().map(|(i, c)| (format!("d{i}"), c.fraction().into()))),
+            None => show::object(vector.entries().map(|(i, c)| (format!("d{i}"), c.fraction().into()))),
         }
     }
 }
@@ -379,7 +383,7 @@ fn place(mut k: usize, dims: &[usize]) -> String {
 }
 
 fn counted(n: usize, one: &str, many: &str) -> String {
-    format!("{} {}", output::count(n), if n == 1 { one } else { many })
+    format!("{} {}", show::count(n), if n == 1 { one } else { many })
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! `crease cost`: what a program costs, which dictionary it is over, and Theorem 2.
 
 use crate::how::HowArgs;
-use crate::output::{self, object};
 use crate::source::{Source, SourceArgs};
 use crate::transform::dictionary;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use crease_core::cost::{Count, Overhead, Price, Prices, Tally, overhead, tally};
+use crease::show::{self, object};
+use crease_core::cost::{Count, Price, Prices, Tally, tally};
 use crease_core::dictionary::{Dictionary, Outsider, outside};
 use crease_core::differentiate::{DiffError, How, Mode, counted};
+use crease_core::differentiate::{Overhead, overhead};
 use crease_core::{InlineError, Op, Program, Rational, Site};
 use serde_json::Value;
 
@@ -66,7 +67,7 @@ impl Cost {
             forprop: Derived::costed(p, &how, Mode::Forward, &prices)?,
             prices,
         };
-        Ok(if self.json { output::json(&report.json()) } else { report.text() })
+        Ok(if self.json { show::json(&report.json()) } else { report.text() })
     }
 }
 
@@ -182,13 +183,13 @@ impl Report<'_> {
 
     /// A price as a number and, unless that says the same, as a form.
     fn both(&self, price: &Price) -> String {
-        let (number, form) = (output::price(&self.at(price)), price.to_string());
+        let (number, form) = (show::price(&self.at(price)), price.to_string());
         if price.nonlin.is_zero() && price.relu.is_zero() { number } else { format!("{number} = {form}") }
     }
 
     fn text(&self) -> String {
         let p = &self.source.program;
-        let plural = |n: usize, word: &str| format!("{} {word}{}", output::count(n), if n == 1 { "" } else { "s" });
+        let plural = |n: usize, word: &str| format!("{} {word}{}", show::count(n), if n == 1 { "" } else { "s" });
         let size = format!(
             "level {} · {} · {}",
             p.level(),
@@ -210,11 +211,11 @@ impl Report<'_> {
 
         let mut rows = vec![["operation", "count", "price of one"].map(String::from).to_vec()];
         for (name, n, each) in self.operations() {
-            rows.push(vec![name, output::count(n), each.to_string()]);
+            rows.push(vec![name, show::count(n), each.to_string()]);
         }
         if rows.len() > 1 {
             out.push('\n');
-            out.push_str(&output::columns(&rows, &[1]));
+            out.push_str(&show::columns(&rows, &[1]));
         }
         let mut rows = vec![["", "counted", "model", "ratio", "omega", "at", "attained by"].map(String::from).to_vec()];
         for (name, derived) in self.modes().into_iter().filter_map(|(name, d)| Some((name, d.as_ref().ok()?))) {
@@ -225,8 +226,8 @@ impl Report<'_> {
                 name.into(),
                 derived.counted.as_ref().map_or("-".into(), |c| self.both(c)),
                 self.both(model),
-                ratio.map_or("-".into(), |r| output::ratio(&r)),
-                derived.theorem.omega.as_ref().map_or("none".into(), output::ratio),
+                ratio.map_or("-".into(), |r| show::ratio(&r)),
+                derived.theorem.omega.as_ref().map_or("none".into(), show::ratio),
             ];
             if let Some(a) = attained {
                 let [operation, at, text] = shown(&a.item, &a.site);
@@ -236,7 +237,7 @@ impl Report<'_> {
         }
         if rows.len() > 1 {
             out.push('\n');
-            out.push_str(&output::columns(&rows, &[3, 4]));
+            out.push_str(&show::columns(&rows, &[3, 4]));
         }
         if self.backprop.as_ref().is_ok_and(|d| d.counted.is_none()) {
             out.push_str("\nnothing is counted: a gradient needs one scalar output\n");
@@ -278,8 +279,8 @@ impl Report<'_> {
             object([
                 ("model", number(&d.theorem.model)),
                 ("counted", d.counted.as_ref().map_or(Value::Null, number)),
-                ("omega", d.theorem.omega.as_ref().map_or(Value::Null, output::number)),
-                ("ratio", ratio.as_ref().map_or(Value::Null, output::number)),
+                ("omega", d.theorem.omega.as_ref().map_or(Value::Null, show::number)),
+                ("ratio", ratio.as_ref().map_or(Value::Null, show::number)),
                 ("attained", attained.unwrap_or_default()),
             ])
         };
@@ -299,8 +300,8 @@ impl Report<'_> {
             (
                 "prices",
                 object([
-                    ("c_nonlin", output::number(&self.prices.nonlin)),
-                    ("c_relu", output::number(&self.prices.relu)),
+                    ("c_nonlin", show::number(&self.prices.nonlin)),
+                    ("c_relu", show::number(&self.prices.relu)),
                     ("cost", total.to_string().into()),
                     ("backprop", forms(&self.backprop)),
                     ("forprop", forms(&self.forprop)),
@@ -322,7 +323,7 @@ impl Report<'_> {
 fn exactly(x: &Rational) -> Value {
     match x.small_parts() {
         None if x.is_integer() => x.fraction().into(),
-        _ => output::number(x),
+        _ => show::number(x),
     }
 }
 
@@ -339,7 +340,7 @@ pub fn name(d: Dictionary) -> &'static str {
 
 /// An operation with its place, in JSON.
 fn located(operation: &str, site: &Site) -> Value {
-    let place = output::origin(site.origin.as_ref());
+    let place = show::origin(site.origin.as_ref());
     object([("operation", operation.into()), ("place", place), ("text", text(site).into())])
 }
 
@@ -359,9 +360,9 @@ fn outsiders_text(dictionary: Dictionary, outsiders: &[Outsider]) -> String {
     let row = |o: &Outsider| shown(&o.item, &o.site).to_vec();
     let rows: Vec<Vec<String>> = outsiders.iter().take(OUTSIDERS).map(row).collect();
     let mut out = format!("outside {dictionary} by\n");
-    out.extend(output::columns(&rows, &[]).lines().map(|line| format!("  {line}\n")));
+    out.extend(show::columns(&rows, &[]).lines().map(|line| format!("  {line}\n")));
     if outsiders.len() > OUTSIDERS {
-        out.push_str(&format!("  … and {} more\n", output::count(outsiders.len() - OUTSIDERS)));
+        out.push_str(&format!("  … and {} more\n", show::count(outsiders.len() - OUTSIDERS)));
     }
     out
 }

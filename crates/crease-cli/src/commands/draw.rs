@@ -1,12 +1,12 @@
 //! `crease draw`: a program as the graph that it is.
 
 use crate::how::{Direction, HowArgs};
-use crate::output;
 use crate::source::SourceArgs;
 use crate::transform::TransformArgs;
 use crate::writer::Writer;
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
+use crease::show;
 use crease_formats::draw::{DrawError, Drawing, dot, svg};
 
 /// Draw a program as a graph
@@ -75,7 +75,7 @@ impl Draw {
         let text = drawn.map_err(too_large)?;
         if self.json {
             let name = if format == Format::Svg { "svg" } else { "dot" };
-            return Ok(output::json(&output::object([("format", name.into()), ("drawing", text.into())])));
+            return Ok(show::json(&show::object([("format", name.into()), ("drawing", text.into())])));
         }
         match &self.output {
             Some(path) => {

@@ -1,11 +1,13 @@
 //! `crease eval`: Algorithm 1 at a point.
 
-use crate::arithmetic::{NumberArgs, Task};
+use crate::fault;
+use crate::flags::NumberArgs;
 use crate::many::{self, PointsArgs};
-use crate::output;
 use crate::source::SourceArgs;
 use anyhow::Result;
 use clap::Args;
+use crease::inspect::{Ask, Task};
+use crease::show;
 
 /// Run a program at a point
 ///
@@ -34,24 +36,25 @@ pub struct Eval {
 
 impl Eval {
     pub fn run(&self) -> Result<String> {
+        let ask = Ask { numbers: self.numbers.numbers(), limits: self.numbers.limits(), ..Ask::default() };
         if let Some(mut points) = self.points.read()? {
             let source = self.source.load_for(&mut points)?;
             let task = Task { program: &source.program, watched: None };
-            return many::run(&task, None, points, &self.numbers, &source, self.json);
+            return many::run(&task, None, points, &ask, &source, self.json);
         }
         let source = self.source.load()?;
         let task = Task { program: &source.program, watched: None };
-        let done = task.compute(&source.inputs()?, &self.numbers)?;
+        let done = task.compute(&source.inputs()?, ask.numbers, &ask.limits).map_err(fault::inspect)?;
         if self.json {
             let mut members = vec![
-                ("value", output::one_or_list(done.outputs.iter().map(output::near).collect())),
+                ("value", show::one_or_list(done.outputs.iter().map(show::near).collect())),
                 ("arithmetic", done.arithmetic().into()),
             ];
-            if let Some(exact) = done.outputs.iter().map(output::fractions).collect::<Option<Vec<_>>>() {
-                members.push(("exact", output::object([("value", output::one_or_list(exact))])));
+            if let Some(exact) = done.outputs.iter().map(show::fractions).collect::<Option<Vec<_>>>() {
+                members.push(("exact", show::object([("value", show::one_or_list(exact))])));
             }
-            return Ok(output::json(&output::object(members)));
+            return Ok(show::json(&show::object(members)));
         }
-        Ok(done.outputs.iter().map(|a| output::answer(a, true) + "\n").collect())
+        Ok(done.outputs.iter().map(|a| show::answer(a, true) + "\n").collect())
     }
 }

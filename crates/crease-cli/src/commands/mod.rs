@@ -17,3 +17,16 @@ pub mod sat;
 pub mod show;
 pub mod simplify;
 pub mod table;
+
+use serde::Serialize;
+use std::fmt::Display;
+
+/// An answer as it is printed: its text, or one line of JSON.
+pub fn printed(answer: &(impl Display + Serialize), json: bool) -> String {
+    if !json {
+        return answer.to_string();
+    }
+    // answers serialize as values do, which cannot fail
+    let value = serde_json::to_value(answer).unwrap_or_default();
+    crease::show::json(&value)
+}

@@ -2,13 +2,13 @@
 
 use crate::errata as slips;
 use crate::interrupt::Interrupt;
-use crate::output::{self, object, wrapped};
 use crate::progress::Progress;
 use crate::writer::Writer;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use crease::errata::{Erratum, errata};
+use crease::show::{self, object, wrapped};
 use crease_paper::{Item, Outcome, find, items, page};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ impl Paper {
             file.all(&page(&report.done, &errata()?)?)?;
             return Ok((format!("{}the page is in {}\n", report.summary(), path.display()), code));
         }
-        Ok((if self.json { output::json(&report.json()) } else { report.rest() }, code))
+        Ok((if self.json { show::json(&report.json()) } else { report.rest() }, code))
     }
 
     /// The items asked for, in the paper's order.
@@ -90,7 +90,7 @@ impl Paper {
         if self.json {
             let entry =
                 |i: &Item| object([("item", i.id.into()), ("title", i.title.into()), ("place", i.place.into())]);
-            return output::json(&object([("items", all.iter().map(entry).collect())]));
+            return show::json(&object([("items", all.iter().map(entry).collect())]));
         }
         let width = all.iter().map(|i| i.id.len()).max().unwrap_or(0);
         all.iter().map(|i| format!("{:width$}  {}, {}\n", i.id, i.title, i.place)).collect()

@@ -1,12 +1,13 @@
 //! `crease reduce`: a formula as a program that is differentiable at 0 unless the formula is satisfiable.
 
+use crate::fault;
 use crate::source::read_input;
 use crate::writer::Writer;
-use crate::{fault, output};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use crease::cost::{Prices, cost};
 use crease::reductions::{Cnf, ReluNetwork, SatBounds, SatForm, sat_bounds, sat_network, sat_program};
+use crease::show;
 use crease_core::{Program, Text};
 use crease_formats::parse_dimacs;
 use serde_json::Value;
@@ -78,7 +79,7 @@ impl Reduce {
             (None, Some(facts)) => facts.push(("program", text.clone().into())),
             (None, None) => return Ok(text),
         }
-        Ok(facts.map_or(String::new(), |facts| output::json(&output::object(facts))))
+        Ok(facts.map_or(String::new(), |facts| show::json(&show::object(facts))))
     }
 }
 
@@ -111,7 +112,7 @@ fn facts(cnf: &Cnf, program: &Program, network: Option<&ReluNetwork>) -> Members
         ("variables", cnf.variables.into()),
         ("clauses", cnf.clauses.len().into()),
         ("equations", program.len().into()),
-        ("cost", output::number(&cost(program).at(&Prices::unit()))),
+        ("cost", show::number(&cost(program).at(&Prices::unit()))),
         ("at", zero.join(",").into()),
     ];
     if let Some(network) = network {
@@ -126,7 +127,7 @@ fn facts(cnf: &Cnf, program: &Program, network: Option<&ReluNetwork>) -> Members
             ("relus", network.relus().into()),
             ("entries", network.entries().into()),
             ("size", size),
-            ("bounds", output::object([("relu_layers", relu_layers.into()), ("layer", width.into())])),
+            ("bounds", show::object([("relu_layers", relu_layers.into()), ("layer", width.into())])),
         ]);
     }
     facts

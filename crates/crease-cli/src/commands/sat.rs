@@ -1,14 +1,16 @@
 //! `crease sat`: a formula decided by asking whether its program is differentiable, answered like a SAT solver.
 
-use super::differentiable::{counts, write_certificate};
+use super::differentiable::write_certificate;
 use super::reduce::{Form, read_formula};
-use crate::budget::Budget;
-use crate::output;
+use crate::budget::{Budget, watched};
+use crate::flags;
 use crate::writer::Writer;
 use anyhow::Result;
 use clap::Args;
+use crease::inspect::counts;
+use crease::oracles::Effort;
 use crease::reductions::{Cnf, Satisfiability, Solved, solve};
-use crease_oracles::Effort;
+use crease::show;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -48,8 +50,9 @@ impl Sat {
     pub fn run(&self) -> Result<(String, i32)> {
         let cnf = read_formula(&self.file)?;
         let certificate = Writer::optional(self.certificate.as_deref())?;
-        let solved = self.budget.watched(|effort| {
-            let effort = Effort { proof: self.certificate.is_some(), ..*effort };
+        let limits = self.budget.within(flags::limits())?;
+        let solved = watched(|watch| {
+            let effort = Effort { limits, proof: self.certificate.is_some(), watch: Some(watch), ..Effort::default() };
             solve(&cnf, self.form.into(), &effort)
         })?;
         let written = write_certificate(certificate, || Ok(solved.decision.certificate()))?;
@@ -61,7 +64,7 @@ impl Sat {
             Satisfiability::Unknown(_) => ("UNKNOWN", 0),
         };
         let text = match self.json {
-            true => output::json(&json(word, &cnf, &solved, written)),
+            true => show::json(&json(word, &cnf, &solved, written)),
             false if missing => format!("c no certificate was written\n{}", text(word, &cnf, &solved)),
             false => text(word, &cnf, &solved),
         };
@@ -121,5 +124,5 @@ fn json(word: &str, cnf: &Cnf, solved: &Solved, certificate: bool) -> Value {
     }
     members.push(("search", counts(&solved.decision)));
     members.push(("certificate", certificate.into()));
-    output::object(members)
+    show::object(members)
 }

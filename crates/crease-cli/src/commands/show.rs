@@ -1,12 +1,12 @@
 //! `crease show`: a program in its own language, as it is or transformed.
 
 use crate::how::{Direction, HowArgs};
-use crate::output;
 use crate::source::SourceArgs;
 use crate::transform::TransformArgs;
 use crate::writer::Writer;
 use anyhow::Result;
 use clap::Args;
+use crease::show;
 
 /// Print a program, or one derived from it
 ///
@@ -52,8 +52,8 @@ impl Show {
             let inputs = p
                 .inputs()
                 .iter()
-                .map(|i| output::object([("name", (&*i.name).into()), ("shape", shape(i.shape.dims()))]));
-            text = output::json(&output::object([
+                .map(|i| show::object([("name", (&*i.name).into()), ("shape", shape(i.shape.dims()))]));
+            text = show::json(&show::object([
                 ("name", p.name().into()),
                 ("inputs", inputs.collect()),
                 ("outputs", p.outputs().iter().map(|&o| shape(p.atom_shape(o).dims())).collect()),

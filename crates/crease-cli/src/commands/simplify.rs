@@ -1,20 +1,20 @@
 //! `crease simplify`: the cheapest program for the same function that equality saturation finds.
 
-use crate::budget::deadline;
 use crate::commands::cost::{name, read_prices};
+use crate::flags;
 use crate::interrupt::Interrupt;
-use crate::output::{self, object};
 use crate::progress::Progress;
 use crate::source::SourceArgs;
 use crate::transform::{dictionary, not_lowered};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Args;
+use crease::Limits;
+use crease::show::{self, object};
 use crease_core::cost::{Price, Prices};
 use crease_core::dictionary::Dictionary;
 use crease_saturate::{Error, Limit, Options, Simplest, Verified, simplest};
 use serde_json::Value;
 use std::cell::RefCell;
-use std::time::Instant;
 
 /// Find a cheaper program for the same function
 ///
@@ -41,11 +41,11 @@ pub struct Simplify {
     prices: Option<String>,
 
     /// The most terms that are looked at, for each piece of a large program
-    #[arg(long, value_name = "N", default_value_t = Options::default().nodes)]
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.terms)]
     nodes: usize,
 
     /// The most rounds in which all laws are applied
-    #[arg(long, value_name = "N", default_value_t = Options::default().iterations)]
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.rounds)]
     iterations: usize,
 
     /// Stop looking after so many seconds, and take the best that there is
@@ -61,29 +61,22 @@ impl Simplify {
     pub fn run(&self) -> Result<String> {
         let source = self.source.load()?;
         let prices = self.prices.as_deref().map_or(Ok(Prices::unit()), read_prices)?;
-        ensure!(!self.seconds.is_nan(), "--seconds {}: a time is a number that is not negative", self.seconds);
-        let time = deadline(Some(self.seconds))?.map(|end| end.saturating_duration_since(Instant::now()));
+        let limits = flags::within(flags::limits(), Some(self.seconds))?;
+        let limits = Limits { terms: self.nodes, rounds: self.iterations, ..limits };
         let interrupt = Interrupt::listen();
         let progress = RefCell::new(Progress::new());
         let watch = |p: &crease_saturate::Progress| {
-            progress.borrow_mut().say(|| format!("round {}, {} terms", p.iterations, output::count(p.nodes)));
-            !interrupt.is_set()
+            progress.borrow_mut().say(|| format!("round {}, {} terms", p.iterations, show::count(p.nodes)));
+            interrupt.look();
         };
-        let options = Options {
-            prices: &prices,
-            dictionary: self.dictionary,
-            nodes: self.nodes,
-            iterations: self.iterations,
-            time,
-            watch: Some(&watch),
-            ..Options::default()
-        };
+        let options =
+            Options { prices: &prices, dictionary: self.dictionary, limits, watch: Some(&watch), ..Options::default() };
         let found = simplest(&source.program, &options).map_err(|e| match e {
             Error::Lower(e) => not_lowered(e),
             other => other.into(),
         })?;
         let report = Report { found: &found, options: &options };
-        Ok(if self.json { output::json(&report.json()) } else { report.text() })
+        Ok(if self.json { show::json(&report.json()) } else { report.text() })
     }
 }
 
@@ -95,7 +88,7 @@ struct Report<'a> {
 impl Report<'_> {
     /// A price as a number and, unless that says the same, as a form.
     fn price(&self, price: &Price) -> String {
-        let number = output::price(&price.at(self.options.prices));
+        let number = show::price(&price.at(self.options.prices));
         if price.nonlin.is_zero() && price.relu.is_zero() { number } else { format!("{number} = {price}") }
     }
 
@@ -127,7 +120,7 @@ impl Report<'_> {
 
     fn search(&self) -> String {
         let found = self.found;
-        let plural = |n: usize, word: &str| format!("{} {word}{}", output::count(n), if n == 1 { "" } else { "s" });
+        let plural = |n: usize, word: &str| format!("{} {word}{}", show::count(n), if n == 1 { "" } else { "s" });
         if found.regions == 0 {
             return "none".into();
         }
@@ -144,12 +137,12 @@ impl Report<'_> {
     fn limit(&self, limit: Limit) -> String {
         let o = self.options;
         match limit {
-            Limit::Nodes => format!("{} terms (--nodes)", output::count(o.nodes)),
-            Limit::Iterations => format!("{} (--iterations)", plural_rounds(o.iterations)),
+            Limit::Nodes => format!("{} terms (--nodes)", show::count(o.limits.terms)),
+            Limit::Iterations => format!("{} (--iterations)", plural_rounds(o.limits.rounds)),
             Limit::Time => "time is up (--seconds)".into(),
             Limit::Stopped => "stopped".into(),
             Limit::Regions => format!("it went piece by piece, {} equations each", o.region),
-            Limit::Size => format!("more than {} operations: only folded and shared", output::count(o.equations)),
+            Limit::Size => format!("more than {} operations: only folded and shared", show::count(o.equations)),
         }
     }
 
@@ -161,7 +154,7 @@ impl Report<'_> {
 
     fn json(&self) -> Value {
         let Report { found, options } = self;
-        let number = |price: &Price| output::number(&price.at(options.prices));
+        let number = |price: &Price| show::number(&price.at(options.prices));
         object([
             ("before", number(&found.before)),
             ("after", number(&found.after)),
@@ -169,8 +162,8 @@ impl Report<'_> {
             (
                 "prices",
                 object([
-                    ("c_nonlin", output::number(&options.prices.nonlin)),
-                    ("c_relu", output::number(&options.prices.relu)),
+                    ("c_nonlin", show::number(&options.prices.nonlin)),
+                    ("c_relu", show::number(&options.prices.relu)),
                     ("before", found.before.to_string().into()),
                     ("after", found.after.to_string().into()),
                 ]),
@@ -189,5 +182,5 @@ impl Report<'_> {
 }
 
 fn plural_rounds(n: usize) -> String {
-    format!("{} round{}", output::count(n), if n == 1 { "" } else { "s" })
+    format!("{} round{}", show::count(n), if n == 1 { "" } else { "s" })
 }

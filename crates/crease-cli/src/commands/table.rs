@@ -1,11 +1,11 @@
 //! `crease table`: the cost tables of the paper, computed, beside what the paper prints.
 
 use crate::errata;
-use crate::output::{self, object};
 use anyhow::Result;
 use clap::Args;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use crease::errata::Erratum;
+use crease::show::{self, object};
 use crease::tables::{Cell, Column, Table as Figures, Verdict, cases, table1, table2, table3};
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ impl Table {
         };
         let errata = cited(&tables)?;
         if self.json {
-            return Ok(output::json(&json(&tables, &errata)));
+            return Ok(show::json(&json(&tables, &errata)));
         }
         let mut out: String = tables.iter().map(|t| grid(t) + "\n").collect();
         out.push_str(&errata::notes(&errata));
@@ -121,7 +121,7 @@ fn json(tables: &[Figures], errata: &[Erratum]) -> Value {
                 ("g", column.g.into()),
                 ("figure", cell.row.to_string().into()),
                 ("computed", cell.shown().into()),
-                ("largest", cell.worst().value.as_ref().map_or(Value::Null, output::number)),
+                ("largest", cell.worst().value.as_ref().map_or(Value::Null, show::number)),
                 ("paper", cell.printed.as_str().into()),
                 ("verdict", verdict.into()),
                 ("erratum", erratum),

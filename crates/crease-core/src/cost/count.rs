@@ -3,9 +3,9 @@
 //! Which numbers are constants decides what is counted (`+` or `+c`), so constants are followed element by element through
 //! structure and into sub-programs: then a tally does not change when calls are expanded or tensors taken apart.
 
+use super::columns::Columns;
 use super::item::{Item, ItemKind};
 use super::price::Price;
-use crate::differentiate::Columns;
 use crate::number::Count;
 use crate::op::{Choice, Kink, Lane, Op};
 use crate::program::{Atom, Equation, Program};

@@ -1,9 +1,17 @@
 //! The elementary operations as the paper counts them, and their prices: the appendix's tables, one row a line.
 
 use super::price::Price;
-use crate::differentiate::{Mode, Selection};
-use crate::op::{Kink, Ties};
+use crate::op::{Kink, Selection, Ties};
 use std::fmt;
+
+/// In which direction a Jacobian is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// One tangent for each scalar input.
+    Forward,
+    /// One adjoint for each scalar output.
+    Backward,
+}
 
 /// An elementary operation that is counted: its kind, how many numbers it takes, and how many of those are values rather
 /// than constants, which is the paper's |pr|.

@@ -4,20 +4,20 @@
 //! linear form in 1, c_nonlin and c_relu: Section 3.1, Assumption 1, and the refined costs of the appendix. Tensor operations
 //! are counted by their scalars. Structure is free.
 //!
-//! [`overhead`] is Theorem 2: the model cost of differentiating a program, by the formulas in the theorem's proof, and the
-//! constant omega with the operation that attains it. The counted cost of a derived program is simply its own tally, so the two
-//! are always kept apart: counted <= model <= omega cost.
+//! The counted cost of a derived program is simply its own tally. What Theorem 2 says of it is
+//! [`differentiate::overhead`](crate::differentiate::overhead()), and the two are always kept apart: counted <= model <= omega cost.
 
+mod columns;
 mod count;
 mod item;
-mod overhead;
+mod level;
 mod price;
 
 pub use crate::number::Count;
+pub(crate) use columns::Columns;
 pub(crate) use count::{Counter, Known, count_equation, known};
 pub use count::{Tally, tally};
-pub use item::{Item, ItemKind};
-pub use overhead::{Attained, Overhead, overhead};
+pub use item::{Item, ItemKind, Mode};
 pub use price::{Price, Prices, Ratio, Worst};
 
 use crate::program::Program;

@@ -11,7 +11,7 @@ pub use lower::{LowerError, lower};
 
 use crate::cost::{Item, ItemKind, Known, Tally, count_equation, known};
 use crate::program::Program;
-use crate::run::Site;
+use crate::program::Site;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;

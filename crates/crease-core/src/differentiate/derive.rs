@@ -2,10 +2,11 @@
 //!
 //! The entry points of the room end here; [`sweep`](super::sweep) does the work on one program.
 
-use super::columns::{self, Columns};
+use super::columns::{self};
 use super::rules::Direction;
 use super::{DiffError, How, Technique, declare, scalar_output, unit_directions};
 use crate::builder::{BuildError, Builder};
+use crate::cost::Columns;
 use crate::cost::Counter;
 use crate::op::Op;
 use crate::program::{Atom, Callee, Program};

@@ -16,19 +16,20 @@ mod columns;
 mod costs;
 mod derive;
 mod linear;
+mod overhead;
 mod prepare;
 mod rules;
-mod selection;
 mod sweep;
 
-pub use selection::{Selection, SelectionError};
+pub use crate::cost::Mode;
+pub use crate::op::{Selection, SelectionError};
+pub use overhead::{Attained, Overhead, overhead};
 
 use crate::builder::{BuildError, Builder};
 use crate::inline::{InlineError, MAX_INLINED};
 use crate::program::{Atom, Program};
 use crate::shape::{Layout, Shape};
-pub(crate) use columns::Columns;
-pub(crate) use costs::Prepared;
+use costs::Prepared;
 pub use costs::counted;
 use derive::Deriver;
 use std::collections::HashMap;
@@ -121,15 +122,6 @@ impl How {
     pub fn technique_of(&self, name: &str) -> Technique {
         self.callees.get(name).copied().unwrap_or(self.technique)
     }
-}
-
-/// In which direction a Jacobian is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// One tangent for each scalar input.
-    Forward,
-    /// One adjoint for each scalar output.
-    Backward,
 }
 
 /// Why a program cannot be differentiated.

@@ -3,14 +3,13 @@
 //! An equation enters; its equations in the derived program leave (the paper's gd in place of g), and with them how the
 //! tangents of its arguments enter those of its results. "How to add an operation" in ARCHITECTURE.md begins here.
 
+use super::Selection;
 use super::linear::{Linear, Step};
-use super::selection::Selection;
-use crate::builder::structure::{broadcast_layout, sum_layout};
 use crate::builder::{BuildError, Builder};
 use crate::number::Rational;
 use crate::op::{Comparison, Kink, Lane, Op};
 use crate::program::Atom;
-use crate::shape::Layout;
+use crate::shape::{Layout, broadcast_layout, sum_layout};
 
 /// The results of an equation in the derived program, and its derivative.
 pub(super) type Linearized = (Vec<Atom>, Vec<Linear>);

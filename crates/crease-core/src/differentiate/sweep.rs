@@ -1,12 +1,13 @@
 //! The sweep: equations in joint form, tangents forward with it, adjoints backward after it.
 
-use super::columns::{self, Columns};
+use super::columns::{self};
 use super::derive::Deriver;
 use super::linear::{Calculus, Dual, Linear, Pending, Step, shape_after};
 use super::prepare::prepare;
 use super::rules::{Direction, contract, linearize};
 use super::{DiffError, Technique};
 use crate::builder::Builder;
+use crate::cost::Columns;
 use crate::cost::{Counter, Known};
 use crate::op::{CalleeId, Op};
 use crate::program::{Atom, Equation, Program};

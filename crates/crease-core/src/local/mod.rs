@@ -30,8 +30,8 @@ pub use normal::{Form, NormalForm, NormalKink};
 
 use crate::builder::{BuildError, Builder};
 use crate::number::{Mixed, Rational};
+use crate::program::Site;
 use crate::program::{Atom, Input, Program};
-use crate::run::Site;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 

@@ -10,8 +10,10 @@
 //! [`differentiate`](crate::differentiate), prices in [`cost`](crate::cost).
 
 pub(crate) mod infer;
+mod selection;
 
 pub use infer::{OpError, infer};
+pub use selection::{Selection, SelectionError};
 
 use crate::number::Rational;
 use crate::shape::{Layout, Shape};

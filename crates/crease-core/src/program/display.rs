@@ -5,10 +5,9 @@
 //! Infix operators fold constants when they are parsed, so an equation of constants alone prints as a call.
 
 use super::{Atom, Equation, Program, Value};
-use crate::builder::structure::{broadcast_layout, concat_layouts, sum_layout, transpose_layout};
 use crate::number::Rational;
 use crate::op::{Choice, Kink, Lane, Logic, Op, Ties};
-use crate::shape::{Layout, Shape};
+use crate::shape::{Layout, Shape, broadcast_layout, concat_layouts, sum_layout, transpose_layout};
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 use std::sync::Arc;

@@ -14,7 +14,7 @@ mod origin;
 mod verify;
 
 pub use display::RESERVED;
-pub use origin::{Origin, Place, Text};
+pub use origin::{Origin, Place, Site, Text};
 pub use verify::Fault;
 
 pub(crate) use origin::Origins;
@@ -357,42 +357,6 @@ impl Program {
             }
         }
         order
-    }
-
-    /// The level: 0 for a single elementary operation applied to the inputs as they come (which the paper identifies with the
-    /// operation), else one more than the highest level among the operations and programs it applies.
-    ///
-    /// ```
-    /// use crease_core::trace;
-    /// assert_eq!(trace(2, |x| x[0] + x[1]).unwrap().level(), 0);
-    /// assert_eq!(trace(3, |x| x[0] * (x[1] + x[2])).unwrap().level(), 1);
-    /// ```
-    pub fn level(&self) -> usize {
-        let mut levels: HashMap<*const Program, usize> = HashMap::new();
-        for p in self.library() {
-            let level = p.level_above(&levels);
-            levels.insert(Arc::as_ptr(&p), level);
-        }
-        self.level_above(&levels)
-    }
-
-    fn level_above(&self, levels: &HashMap<*const Program, usize>) -> usize {
-        if self.callees().is_empty() && self.is_elementary() {
-            return 0;
-        }
-        1 + self.callees().iter().map(|c| levels[&Arc::as_ptr(&c.program)]).max().unwrap_or(0)
-    }
-
-    fn is_elementary(&self) -> bool {
-        if self.is_empty() {
-            return true;
-        }
-        let inputs = self.input_values().map(Atom::Value);
-        let operations = || crate::cost::tally(self).total();
-        self.len() == 1
-            && operations() <= 1.into()
-            && self.equation(0).args.iter().copied().filter(|a| a.value().is_some()).eq(inputs)
-            && self.outputs.iter().copied().eq(self.equation(0).results().map(Atom::Value))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Whatever makes a program says where its equations come from ([`Builder::set_origin`](crate::Builder::set_origin)); every transformation and
 //! every derivative keeps that; reports and messages name it. Two programs that differ in origins alone are equal.
 
+use super::Program;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -224,6 +225,36 @@ impl fmt::Display for Origin {
             Origin::Layer { path, inside: Some(inside) } => write!(f, "{path}, {inside}"),
             Origin::Layer { path, inside: None } => f.write_str(path),
         }
+    }
+}
+
+/// An equation of a program, for messages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// The program.
+    pub program: String,
+    /// The number of the equation.
+    pub equation: usize,
+    /// The equation as text.
+    pub shown: String,
+    /// Where it comes from, if that is known.
+    pub origin: Option<Origin>,
+}
+
+impl Site {
+    /// What to show of it: what stands where it comes from, or the equation itself.
+    pub fn text(&self) -> String {
+        self.origin.as_ref().and_then(Origin::excerpt).unwrap_or_else(|| self.shown.clone())
+    }
+
+    /// Where it is, as short as can be; empty if that is not known.
+    pub fn short(&self) -> String {
+        self.origin.as_ref().map(Origin::short).unwrap_or_default()
+    }
+
+    /// Equation number `i` of a program.
+    pub fn new(p: &Program, i: usize) -> Self {
+        Site { program: p.name().into(), equation: i, shown: p.show_equation(i), origin: p.equation(i).origin() }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which kinks a run meets: the ties at which a derivative had to be picked.
 
-use super::{Arg, Observer, RunError, RunOptions, Site, run_with};
+use super::{Arg, Observer, RunError, RunOptions, run_with};
 use crate::number::Number;
 use crate::op::{Kink, Lane, Op};
+use crate::program::Site;
 use crate::program::{Atom, Program, Value};
 use crate::tensor::Tensor;
 use std::cmp::Ordering;

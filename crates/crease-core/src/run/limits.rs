@@ -1,42 +1,15 @@
-//! How far a run may go, and what a program will take: known before the run, in time linear in its text.
+//! What a run will take, against its limits: known before the run, in time linear in its text.
 //!
 //! Forty lines of calls can stand for 10^12 operations. So every run has limits, by default generous ones; a run that would
 //! certainly exceed them does not begin, and one that turns out to, because of the branches it takes, ends where that is clear.
 
-use super::{RunError, RunFault, Site, error};
+use super::{RunError, RunFault, error};
+use crate::limits::Limits;
 use crate::op::Op;
+use crate::program::Site;
 use crate::program::{Equation, Program};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// How far a run may go.
-///
-/// ```
-/// use crease_core::{run_with, trace, Limits, RunFault, RunOptions, Tensor, run::Unobserved};
-/// let p = trace(1, |x| x[0] * x[0] * x[0]).unwrap();
-/// let tight = RunOptions { limits: Limits { steps: 5, ..Limits::default() }, ..RunOptions::default() };
-/// let error = run_with(&p, &[Tensor::scalar(2.0)], tight, &mut Unobserved).unwrap_err();
-/// assert!(matches!(error.fault, RunFault::TooLong { steps: 8, limit: 5 }), "{error}");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The most steps: one for each equation that is carried out, one for each number that it reads or writes, and one for each
-    /// number that is multiplied in a product of matrices. By default 10^10, some minutes.
-    pub steps: u64,
-    /// The most numbers that are held at once. By default 2^29, which as f64 are four gigabytes.
-    pub numbers: u64,
-}
-
-impl Limits {
-    /// The limits where none are told.
-    pub const DEFAULT: Limits = Limits { steps: 10_000_000_000, numbers: 1 << 29 };
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits::DEFAULT
-    }
-}
 
 /// What running a program takes, calls included; of a selection what the cheapest branch takes. Beyond 2^128 it is that much.
 #[derive(Clone, Copy, Default)]
@@ -54,12 +27,17 @@ pub(super) struct Meter {
     limits: Limits,
     extents: HashMap<*const Program, Extent>,
     used: u128,
+    /// Equations until somebody looks at the clock again.
+    unwatched: u32,
 }
+
+/// So many equations are carried out between two looks at the clock.
+const UNWATCHED: u32 = 256;
 
 impl Meter {
     /// For runs of a program. What it needs is known now, so that hours are not spent before it is refused.
     pub fn new(p: &Program, limits: Limits) -> Self {
-        Meter { limits, extents: extents(p), used: 0 }
+        Meter { limits, extents: extents(p), used: 0, unwatched: UNWATCHED }
     }
 
     /// A program begins to run, called from an equation or as the main program.
@@ -78,6 +56,21 @@ impl Meter {
             Some((caller, i)) => RunError { fault, site: Some(Box::new(Site::new(caller, i))) },
             None => error(fault),
         })
+    }
+}
+
+impl Meter {
+    /// An equation of a program is about to be carried out.
+    pub fn step(&mut self, p: &Program, i: usize) -> Result<(), RunError> {
+        self.unwatched -= 1;
+        if self.unwatched > 0 {
+            return Ok(());
+        }
+        self.unwatched = UNWATCHED;
+        match self.limits.stopped() {
+            None => Ok(()),
+            Some(stop) => Err(RunError { fault: RunFault::Stopped(stop), site: Some(Box::new(Site::new(p, i))) }),
+        }
     }
 }
 

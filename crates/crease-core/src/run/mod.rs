@@ -15,11 +15,12 @@ mod lanes;
 mod limits;
 
 pub use kinks::{KinkHit, kinks, kinks_with};
-pub use limits::{Limits, least_steps};
+pub use limits::least_steps;
 
+use crate::limits::{Limits, Stop};
 use crate::number::{Number, NumberError};
 use crate::op::Op;
-use crate::program::{Atom, Equation, Origin, Program};
+use crate::program::{Atom, Equation, Program, Site};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use limits::Meter;
@@ -40,9 +41,9 @@ pub enum Arithmetic {
 ///
 /// ```
 /// use crease_core::{Arithmetic, Limits, RunOptions};
-/// assert_eq!(RunOptions::from(Arithmetic::Ieee).limits, Limits::default());
+/// assert_eq!(RunOptions::from(Arithmetic::Ieee).limits.steps, Limits::default().steps);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// What happens when a result is not a finite number.
     pub arithmetic: Arithmetic,
@@ -53,6 +54,12 @@ pub struct RunOptions {
 impl From<Arithmetic> for RunOptions {
     fn from(arithmetic: Arithmetic) -> Self {
         RunOptions { arithmetic, limits: Limits::default() }
+    }
+}
+
+impl From<&Limits> for RunOptions {
+    fn from(limits: &Limits) -> Self {
+        limits.clone().into()
     }
 }
 
@@ -69,36 +76,6 @@ pub struct RunError {
     pub fault: RunFault,
     /// The equation in which it happened, if it happened in one.
     pub site: Option<Box<Site>>,
-}
-
-/// An equation of a program, for messages.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Site {
-    /// The program.
-    pub program: String,
-    /// The number of the equation.
-    pub equation: usize,
-    /// The equation as text.
-    pub shown: String,
-    /// Where it comes from, if that is known.
-    pub origin: Option<Origin>,
-}
-
-impl Site {
-    /// What to show of it: what stands where it comes from, or the equation itself.
-    pub fn text(&self) -> String {
-        self.origin.as_ref().and_then(Origin::excerpt).unwrap_or_else(|| self.shown.clone())
-    }
-
-    /// Where it is, as short as can be; empty if that is not known.
-    pub fn short(&self) -> String {
-        self.origin.as_ref().map(Origin::short).unwrap_or_default()
-    }
-
-    /// Equation number `i` of a program.
-    pub fn new(p: &Program, i: usize) -> Self {
-        Site { program: p.name().into(), equation: i, shown: p.show_equation(i), origin: p.equation(i).origin() }
-    }
 }
 
 /// The kinds of [`RunError`].
@@ -155,6 +132,9 @@ pub enum RunFault {
         /// The limit.
         limit: u64,
     },
+    /// The time of [`Limits`] was up, or somebody stopped it.
+    #[error("the run did not come to its end: {0}")]
+    Stopped(Stop),
     /// A condition that is neither true nor false.
     #[error("a condition must be 1 or 0, true or false, but here it is {0}")]
     NotATruth(String),
@@ -265,6 +245,7 @@ pub fn run_with<N: Number>(
         let i = frame.next;
         frame.next += 1;
         let e = program.equation(i);
+        meter.step(program, i)?;
         let here = |fault: RunFault| RunError { fault, site: Some(Box::new(Site::new(program, i))) };
         match e.op {
             Op::Call(id) => {

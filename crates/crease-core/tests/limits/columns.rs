@@ -1,6 +1,7 @@
 //! Forward mode counted by one column that stands for all: the tally is that of the program that would have been emitted.
 
-use crease_core::cost::{Prices, overhead, tally};
+use crease_core::cost::{Prices, tally};
+use crease_core::differentiate::overhead;
 use crease_core::differentiate::{DiffError, How, Mode, Selection, Technique, backprop, counted, forprop, jvp_batch};
 use crease_core::{Shape, relu, trace_shapes};
 use crease_corpus::random::{Dictionary, Options, Rng, program};

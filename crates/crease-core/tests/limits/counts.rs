@@ -1,7 +1,8 @@
 //! Counts and prices beyond all machine numbers.
 
 use super::composed;
-use crease_core::cost::{Count, Price, Prices, Ratio, cost, overhead, tally};
+use crease_core::cost::{Count, Price, Prices, Ratio, cost, tally};
+use crease_core::differentiate::overhead;
 use crease_core::differentiate::{How, Mode, Technique, backprop, counted};
 
 fn power_of_two(n: usize) -> Count {

@@ -2,7 +2,8 @@
 
 use crate::support::{TECHNIQUES, Verdict, check_programs, ensure, rational, selections};
 use crease_core::Program;
-use crease_core::cost::{Prices, cost, overhead};
+use crease_core::cost::{Prices, cost};
+use crease_core::differentiate::overhead;
 use crease_core::differentiate::{How, Mode, Technique, backprop, forprop};
 use crease_corpus::random::{Dictionary, Options, any_options};
 

@@ -1,7 +1,8 @@
 //! Programs of programs of programs: nothing recurses over them, and nothing expands what need not be expanded.
 
 use crate::support::rational;
-use crease_core::cost::{Price, Prices, cost, overhead};
+use crease_core::cost::{Price, Prices, cost};
+use crease_core::differentiate::overhead;
 use crease_core::differentiate::{How, Mode, Technique, backprop, forprop};
 use crease_core::{InlineError, Op, Program, Rational, Shape, Tape, Tensor, inline, relu, run, trace};
 use std::sync::Arc;

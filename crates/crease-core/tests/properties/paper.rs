@@ -1,7 +1,8 @@
 //! The figures of the paper: Table 1, Figure 1, the program of Theorem 3.
 
 use crate::support::{outputs, rational};
-use crease_core::cost::{Item, ItemKind, Prices, cost, overhead, tally};
+use crease_core::cost::{Item, ItemKind, Prices, cost, tally};
+use crease_core::differentiate::overhead;
 use crease_core::differentiate::{How, Mode, Selection, backprop};
 use crease_core::{Rational, Tensor, inline};
 use crease_corpus::paper;

@@ -221,7 +221,9 @@ fn spread(builder: &mut Builder, args: &[Atom], shape: &Shape) -> Result<Vec<Ato
 }
 
 fn fold(sign: Infix, a: &Rational, b: &Rational) -> Option<Rational> {
-    if a.bits() > FOLD_BITS || b.bits() > FOLD_BITS {
+    // a quotient of whole numbers is how a fraction is written, and no longer than its text
+    let fraction = sign == Infix::Div && a.is_integer() && b.is_integer();
+    if !fraction && (a.bits() > FOLD_BITS || b.bits() > FOLD_BITS) {
         return None;
     }
     match sign {

@@ -71,7 +71,7 @@ fn linear(model: &LocalModel, from: NodeId, effort: &Effort<'_>) -> Result<bool,
     let Some(parts) = expanded(model, from) else { return Ok(false) };
     for part in parts.values() {
         let terms: Vec<(NodeId, Rational)> = part.iter().map(|(n, c)| (*n, c.clone())).collect();
-        let decision = differentiable(&model.of_combination(&terms), 0, &Effort { proof: false, ..*effort })?;
+        let decision = differentiable(&model.of_combination(&terms), 0, &Effort { proof: false, ..effort.clone() })?;
         if !matches!(decision.verdict, Verdict::Yes(_)) {
             return Ok(false);
         }

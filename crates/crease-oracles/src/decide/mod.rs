@@ -27,6 +27,7 @@ mod theory;
 use crate::conservative::GRAPH_BUDGET;
 use crate::sweep::sizes;
 use crate::{ClarkeElement, OracleError, certificate, clarke_along, clarke_element, directional, output};
+use crease_core::Limits;
 use crease_core::local::{LocalModel, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
@@ -35,7 +36,6 @@ use proof::Proof;
 use relus::Relus;
 use search::{Outcome, search};
 use std::fmt;
-use std::time::Instant;
 
 /// How many terms the rewriting of a model may take.
 const REWRITING_BUDGET: usize = 50_000_000;
@@ -44,29 +44,28 @@ const REWRITING_BUDGET: usize = 50_000_000;
 ///
 /// ```
 /// use crease_oracles::Effort;
-/// use std::time::{Duration, Instant};
-/// let effort = Effort { deadline: Some(Instant::now() + Duration::from_secs(10)), ..Effort::default() };
-/// assert!(effort.conflicts.is_none());
+/// use crease_core::Limits;
+/// use std::time::Duration;
+/// let effort = Effort { limits: Limits::default().within(Duration::from_secs(10)), ..Effort::default() };
+/// assert!(effort.proof);
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Effort<'a> {
     /// How many random directions are looked at before the search; with 0 it is all left to the search.
     pub directions: u32,
-    /// The most conflicts of the search.
-    pub conflicts: Option<u64>,
-    /// When to give up.
-    pub deadline: Option<Instant>,
+    /// The most conflicts of the search, when to give up, and the way to stop it.
+    pub limits: Limits,
     /// For the random directions.
     pub seed: u64,
     /// Whether the search records what [`Decision::certificate`] needs for a yes.
     pub proof: bool,
-    /// Called now and then; false stops the search.
-    pub watch: Option<&'a dyn Fn(&Progress) -> bool>,
+    /// Told now and then how far the search is.
+    pub watch: Option<&'a dyn Fn(&Progress)>,
 }
 
 impl Default for Effort<'_> {
     fn default() -> Self {
-        Effort { directions: 8, conflicts: None, deadline: None, seed: 0, proof: true, watch: None }
+        Effort { directions: 8, limits: Limits::default(), seed: 0, proof: true, watch: None }
     }
 }
 
@@ -74,8 +73,7 @@ impl fmt::Debug for Effort<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Effort")
             .field("directions", &self.directions)
-            .field("conflicts", &self.conflicts)
-            .field("deadline", &self.deadline)
+            .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }
@@ -121,6 +119,26 @@ pub enum Verdict {
         /// The Clarke subgradient that is known, as far as the model is exact.
         best: Vec<ClarkeElement>,
     },
+}
+
+impl Verdict {
+    /// `yes`, `no` or `unknown`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Yes(_) => "yes",
+            Verdict::No(_) => "no",
+            Verdict::Unknown { .. } => "unknown",
+        }
+    }
+
+    /// The subgradients that belong to it: the gradient, two that differ, or what is known.
+    pub fn elements(&self) -> &[ClarkeElement] {
+        match self {
+            Verdict::Yes(e) => std::slice::from_ref(e),
+            Verdict::No(sides) => &sides[..],
+            Verdict::Unknown { best, .. } => best,
+        }
+    }
 }
 
 /// What the verdict rests on.

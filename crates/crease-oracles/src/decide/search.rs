@@ -7,9 +7,9 @@ use super::signs::Signs;
 use super::theory::{Arithmetic, literal, number};
 use super::{Effort, Limit, Progress, SearchCounts};
 use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
+use crease_core::limits::Stop;
 use crease_core::number::Rational;
 use std::cell::{Cell, RefCell};
-use std::time::Instant;
 
 /// What the search for a direction along which h is not zero ended with.
 pub(crate) enum Outcome {
@@ -102,7 +102,7 @@ impl Callbacks for Watch<'_> {
             return true;
         }
         let conflicts = self.conflicts.get();
-        let mut limit = self.effort.conflicts.filter(|&most| conflicts >= most).map(Limit::Conflicts);
+        let mut limit = Some(self.effort.limits.conflicts).filter(|&most| conflicts >= most).map(Limit::Conflicts);
         // clocks and callers are asked now and then
         let calls = self.calls.get();
         self.calls.set(calls.wrapping_add(1));
@@ -115,11 +115,14 @@ impl Callbacks for Watch<'_> {
 }
 
 impl Effort<'_> {
-    /// Whether time is up, or the caller says stop.
+    /// Tells how far the search is; whether time is up, or somebody stopped it.
     pub(crate) fn exhausted(&self, progress: &Progress) -> Option<Limit> {
-        if self.deadline.is_some_and(|d| Instant::now() >= d) {
-            return Some(Limit::Time);
+        if let Some(watch) = self.watch {
+            watch(progress);
         }
-        self.watch.is_some_and(|go_on| !go_on(progress)).then_some(Limit::Stopped)
+        self.limits.stopped().map(|stop| match stop {
+            Stop::Time => Limit::Time,
+            Stop::Cancelled => Limit::Stopped,
+        })
     }
 }

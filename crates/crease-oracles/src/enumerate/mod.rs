@@ -17,7 +17,7 @@
 //! subtree whose remaining conservative gradient is a single point is one cell. Signs are exact throughout, and so are gradients.
 //!
 //! Deliberately absent: threads, and lists of cones. The number of cones grows exponentially with the dimension, so that there are
-//! [limits](EnumerateLimits) and the list is told as it grows.
+//! [limits](Limits) and the list is told as it grows.
 
 mod circuits;
 mod found;
@@ -28,11 +28,10 @@ mod witness;
 
 use crate::enclosed::apart;
 use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, output};
+use crease_core::limits::{Limits, Stop};
 use crease_core::local::{Exactness, LocalModel, Node, NormalForm};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::time::Instant;
 use tree::Tree;
 
 /// How many steps may be spent on the normal form.
@@ -44,30 +43,6 @@ const ENCLOSED_DIRECTIONS: u64 = 64;
 /// How many node visits may be spent on showing directions along which kinks do not tie that do not matter.
 const GENERIC_VISITS: usize = 50_000_000;
 
-/// How much [`neighbouring_gradients`] may find and take.
-///
-/// ```
-/// use crease_oracles::EnumerateLimits;
-/// use std::time::{Duration, Instant};
-/// let limits = EnumerateLimits { deadline: Some(Instant::now() + Duration::from_secs(10)), ..Default::default() };
-/// assert_eq!(limits.gradients, 1_000_000);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EnumerateLimits {
-    /// The most cells that are visited.
-    pub cells: u64,
-    /// The most gradients that are kept. Each takes 32 bytes for each coordinate and some 150 more.
-    pub gradients: usize,
-    /// When to stop.
-    pub deadline: Option<Instant>,
-}
-
-impl Default for EnumerateLimits {
-    fn default() -> Self {
-        EnumerateLimits { cells: u64::MAX, gradients: 1_000_000, deadline: None }
-    }
-}
-
 /// Why a list is not known to be complete.
 ///
 /// ```
@@ -75,16 +50,16 @@ impl Default for EnumerateLimits {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnumerateLimit {
-    /// [`EnumerateLimits::cells`].
+    /// [`Limits::cells`].
     #[error("the limit of {0} cells was reached")]
     Cells(u64),
-    /// [`EnumerateLimits::gradients`].
+    /// [`Limits::gradients`].
     #[error("the limit of {0} gradients was reached")]
     Gradients(usize),
-    /// [`EnumerateLimits::deadline`].
+    /// [`Limits::deadline`].
     #[error("time is up")]
     Time,
-    /// Whoever was told of the events asked to stop.
+    /// Somebody stopped it.
     #[error("it was stopped")]
     Stopped,
     /// The normal form of the model is too large. One gradient is returned.
@@ -99,15 +74,24 @@ pub enum EnumerateLimit {
     Enclosed(u32),
 }
 
+impl EnumerateLimit {
+    fn of(stop: Stop) -> Self {
+        match stop {
+            Stop::Time => EnumerateLimit::Time,
+            Stop::Cancelled => EnumerateLimit::Stopped,
+        }
+    }
+}
+
 /// A neighbouring gradient.
 ///
 /// ```
 /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
-/// use crease_oracles::{neighbouring_gradients, EnumerateLimits, Neighbour};
+/// use crease_oracles::{neighbouring_gradients, Neighbour};
 /// let p = trace(1, |x| abs(x[0])).unwrap();
 /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
 /// let mut shown = Vec::new();
-/// for Neighbour { gradient, direction, cells, .. } in neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap().gradients {
+/// for Neighbour { gradient, direction, cells, .. } in neighbouring_gradients(&model, 0, &Default::default()).unwrap().gradients {
 ///     shown.push(format!("{} along {} in {cells} cell", gradient[0], direction[0]));
 /// }
 /// shown.sort();
@@ -162,16 +146,17 @@ pub struct EnumerateWork {
 ///
 /// ```
 /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
-/// use crease_oracles::{neighbouring_gradients_with, EnumerateEvent, EnumerateLimit, EnumerateLimits};
-/// use std::ops::ControlFlow;
+/// use crease_core::{Cancel, Limits};
+/// use crease_oracles::{neighbouring_gradients_with, EnumerateEvent, EnumerateLimit};
 /// let p = trace(2, |x| abs(x[0]) + abs(x[1])).unwrap();
 /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
-/// let mut seen = 0;
-/// let found = neighbouring_gradients_with(&model, 0, EnumerateLimits::default(), |event| {
-///     if let EnumerateEvent::Gradient(_) = event {
-///         seen += 1;
+/// let (mut seen, cancel) = (0, Cancel::new());
+/// let limits = Limits::default().cancelled_by(&cancel);
+/// let found = neighbouring_gradients_with(&model, 0, &limits, |event| {
+///     seen += usize::from(matches!(event, EnumerateEvent::Gradient(_)));
+///     if seen == 3 {
+///         cancel.stop();
 ///     }
-///     if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 /// })
 /// .unwrap();
 /// assert_eq!((found.gradients.len(), found.complete(), found.limit), (3, false, Some(EnumerateLimit::Stopped)));
@@ -195,10 +180,10 @@ pub enum EnumerateEvent<'a> {
 ///
 /// ```
 /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
-/// use crease_oracles::{neighbouring_gradients, EnumerateLimits};
+/// use crease_oracles::neighbouring_gradients;
 /// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap(); // the identity
 /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-/// let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+/// let found = neighbouring_gradients(&model, 0, &Default::default()).unwrap();
 /// assert!(found.complete());
 /// assert_eq!((found.cells, found.gradients.len()), (2, 1));
 /// assert_eq!(found.gradients[0].gradient, [Rational::ONE]);
@@ -233,10 +218,10 @@ impl Neighbours {
 ///
 /// ```
 /// use crease_core::{local::localize, max, trace, Rational, Tensor};
-/// use crease_oracles::{neighbouring_gradients, EnumerateLimits};
+/// use crease_oracles::neighbouring_gradients;
 /// let p = trace(3, |x| max(x)).unwrap();
 /// let model = localize(&p, &vec![Tensor::scalar(Rational::ZERO); 3]).unwrap();
-/// let found = neighbouring_gradients(&model, 0, EnumerateLimits::default()).unwrap();
+/// let found = neighbouring_gradients(&model, 0, &Default::default()).unwrap();
 /// let mut shown: Vec<_> = found.gradients.iter().map(|n| n.gradient.clone()).collect();
 /// shown.sort();
 /// assert_eq!(shown, [[0, 0, 1], [0, 1, 0], [1, 0, 0]].map(|g| g.map(Rational::from)));
@@ -244,17 +229,17 @@ impl Neighbours {
 pub fn neighbouring_gradients(
     model: &LocalModel,
     output_number: usize,
-    limits: EnumerateLimits,
+    limits: &Limits,
 ) -> Result<Neighbours, OracleError> {
-    neighbouring_gradients_with(model, output_number, limits, |_| ControlFlow::Continue(()))
+    neighbouring_gradients_with(model, output_number, limits, |_| ())
 }
 
 /// As [`neighbouring_gradients`], and tells of every gradient when it is found. See [`EnumerateEvent`] for an example.
 pub fn neighbouring_gradients_with(
     model: &LocalModel,
     output_number: usize,
-    limits: EnumerateLimits,
-    mut tell: impl FnMut(EnumerateEvent<'_>) -> ControlFlow<()>,
+    limits: &Limits,
+    mut tell: impl FnMut(EnumerateEvent<'_>),
 ) -> Result<Neighbours, OracleError> {
     output(model, output_number)?;
     if let Exactness::Enclosed { bits } = model.exactness() {
@@ -263,7 +248,7 @@ pub fn neighbouring_gradients_with(
     let Some(normal) = model.normal_form_within(NORMAL_FORM_STEPS) else {
         let one = clarke_element(model, output_number, 1)?;
         let one = Neighbour::of(one);
-        let _ = tell(EnumerateEvent::Gradient(&one));
+        tell(EnumerateEvent::Gradient(&one));
         return Ok(Neighbours {
             gradients: vec![one],
             cells: 1,
@@ -294,15 +279,15 @@ pub fn neighbouring_gradients_with(
 fn enclosed(
     model: &LocalModel,
     output_number: usize,
-    limits: EnumerateLimits,
+    limits: &Limits,
     bits: u32,
-    mut tell: impl FnMut(EnumerateEvent<'_>) -> ControlFlow<()>,
+    mut tell: impl FnMut(EnumerateEvent<'_>),
 ) -> Result<Neighbours, OracleError> {
     let mut gradients: Vec<Neighbour> = Vec::new();
     let mut limit = None;
     for seed in 0..ENCLOSED_DIRECTIONS {
-        if limits.deadline.is_some_and(|d| Instant::now() >= d) {
-            limit = Some(EnumerateLimit::Time);
+        limit = limits.stopped().map(EnumerateLimit::of);
+        if limit.is_some() {
             break;
         }
         let found = Neighbour::of(clarke_element(model, output_number, seed)?);
@@ -313,12 +298,8 @@ fn enclosed(
                 limit = Some(EnumerateLimit::Gradients(limits.gradients));
                 break;
             }
-            let stop = tell(EnumerateEvent::Gradient(&found)).is_break();
+            tell(EnumerateEvent::Gradient(&found));
             gradients.push(found);
-            if stop {
-                limit = Some(EnumerateLimit::Stopped);
-                break;
-            }
         }
         // without kinks there is one gradient, and that is all
         if model.kinks().is_empty() {

@@ -5,16 +5,15 @@ use super::found::Found;
 use super::order::order;
 use super::prune::Pruner;
 use super::witness::{Walker, Witness};
-use super::{EnumerateEvent as Event, EnumerateLimit as Limit, EnumerateLimits, EnumerateWork, Neighbour};
+use super::{EnumerateEvent as Event, EnumerateLimit as Limit, EnumerateWork, Neighbour};
 use crate::cone::{Cone, Conflict, Forms, Half, Signed, direction_near};
+use crease_core::Limits;
 use crease_core::local::{Form, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::ControlFlow;
 use std::rc::Rc;
-use std::time::Instant;
 
 /// A linear form in the direction: what a kink is once it is decided.
 pub(super) type Sparse = Rc<[(usize, Rational)]>;
@@ -84,8 +83,8 @@ pub(super) struct Tree<'n, 't> {
     found: Found,
     cells: u64,
     nodes: u64,
-    limits: EnumerateLimits,
-    tell: &'t mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+    limits: &'t Limits,
+    tell: &'t mut dyn FnMut(Event<'_>),
     /// Whether all kinks of the model are in the normal form; if not, ties along a direction are to be asked about.
     whole: bool,
     generic: &'t mut dyn FnMut(&[Rational]) -> bool,
@@ -95,8 +94,8 @@ pub(super) struct Tree<'n, 't> {
 impl<'n, 't> Tree<'n, 't> {
     pub fn new(
         normal: &'n NormalForm,
-        limits: EnumerateLimits,
-        tell: &'t mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+        limits: &'t Limits,
+        tell: &'t mut dyn FnMut(Event<'_>),
         whole: bool,
         generic: &'t mut dyn FnMut(&[Rational]) -> bool,
     ) -> Self {
@@ -221,12 +220,9 @@ impl<'n, 't> Tree<'n, 't> {
 
     /// Looks at the clock, and tells how far it is.
     fn look(&mut self) -> Result<(), Limit> {
-        if self.limits.deadline.is_some_and(|end| Instant::now() >= end) {
-            return Err(Limit::Time);
-        }
         let work = self.work_so_far();
-        let event = Event::Progress { cells: self.cells, gradients: self.found.list.len(), work };
-        if (self.tell)(event).is_break() { Err(Limit::Stopped) } else { Ok(()) }
+        (self.tell)(Event::Progress { cells: self.cells, gradients: self.found.list.len(), work });
+        self.limits.stopped().map_or(Ok(()), |stop| Err(Limit::of(stop)))
     }
 
     /// Lets a member win at a level.
@@ -279,13 +275,11 @@ impl<'n, 't> Tree<'n, 't> {
                 direction.iter_mut().for_each(|x| *x = -&*x);
             }
             let new = self.found.add(gradient, direction);
-            if (self.tell)(Event::Gradient(new)).is_break() {
-                self.cells += 1;
-                return Err(Limit::Stopped);
-            }
+            (self.tell)(Event::Gradient(new));
         }
         self.cells += 1;
-        Ok(())
+        // who was told of it may have had enough
+        if self.limits.cancel.is_stopped() { Err(Limit::Stopped) } else { Ok(()) }
     }
 
     /// A direction of the cone to be shown, in short numbers. Where kinks are left or were dropped, it should not be one along which

@@ -1,11 +1,12 @@
 //! What the library says of a case, as claims that can be checked. This is the one place that knows its interface.
 
+use crease_core::Limits;
 use crease_core::local::{LocalError, LocalModel, Precision};
 use crease_core::number::{Mixed, NumberError, Rational};
 use crease_core::run::RunFault;
 use crease_corpus::hostile::Case;
 use crease_oracles::{
-    AskError, Effort, EnumerateLimits, Verdict, clarke_element, conservative, differentiable, identity, lexicographic,
+    AskError, Effort, Verdict, clarke_element, conservative, differentiable, identity, lexicographic,
     neighbouring_gradients,
 };
 use std::fmt;
@@ -138,7 +139,12 @@ pub fn ask(case: &Case, directions: &[Vec<Rational>]) -> Said {
 }
 
 fn answers(case: &Case, directions: &[Vec<Rational>]) -> Said {
-    let effort = Effort { conflicts: Some(500), seed: case.seed, proof: false, ..Effort::default() };
+    let effort = Effort {
+        limits: Limits { conflicts: 500, ..Limits::default() },
+        seed: case.seed,
+        proof: false,
+        ..Effort::default()
+    };
     let precision = Precision { limit: 1024, ..Precision::default() };
     let asked = crease_oracles::ask(&case.program, &case.inputs(), precision, |model| {
         let decided = differentiable(model, 0, &effort)?;
@@ -193,7 +199,7 @@ fn other_claims(case: &Case, model: &LocalModel, claims: &mut Vec<Claim>) {
     if let Ok(l) = lexicographic(model, 0, &basis) {
         claims.push(Claim::Lexicographic { gradient: gradient(&l.gradient, l.radius.as_deref()), basis });
     }
-    let limits = EnumerateLimits { cells: 200, gradients: 50, deadline: None };
+    let limits = &Limits { cells: 200, gradients: 50, deadline: None };
     if let Ok(list) = neighbouring_gradients(model, 0, limits) {
         for n in list.gradients.iter().take(3) {
             let gradient = gradient(&n.gradient, n.radius.as_deref());

@@ -1,8 +1,9 @@
 //! What techniques cost: by Theorem 2, and counted.
 
 use crate::Error;
-use crease_core::cost::{Overhead, Price, Prices, cost, overhead};
+use crease_core::cost::{Price, Prices, cost};
 use crease_core::differentiate::{How, Mode, Technique, backprop, forprop};
+use crease_core::differentiate::{Overhead, overhead};
 use crease_core::{Callee, Program, Rational};
 
 /// The cost of a derived program.

@@ -9,7 +9,8 @@ mod matrices;
 
 use crate::tables::{Row, Verdict, table1, table2, table3};
 use crate::{Error, Function, Selection, paper};
-use crease_core::cost::{Price, Prices, Ratio, cost, overhead, tally};
+use crease_core::cost::{Price, Prices, Ratio, cost, tally};
+use crease_core::differentiate::overhead;
 use crease_core::differentiate::{How, Mode, backprop};
 use crease_core::{Op, Program, Rational, relu, times_relu, trace};
 use std::fmt::Write;

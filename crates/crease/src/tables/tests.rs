@@ -1,5 +1,6 @@
 use super::*;
-use crate::cost::{Item, overhead};
+use crate::cost::Item;
+use crate::differentiate::overhead;
 use crate::errata::errata;
 use crate::{Mode, Selection};
 

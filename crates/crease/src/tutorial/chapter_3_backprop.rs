@@ -74,7 +74,8 @@
 //! # use crease::{backprop, formats::parse, How, Rational};
 //! # let source = "program lasso(a, b) { let r = 2 * a + b - 2 return r * r + abs(a) + abs(b) }";
 //! # let lasso = parse(source)?.main().clone();
-//! use crease::cost::{cost, overhead, Prices};
+//! use crease::cost::{cost, Prices};
+//! use crease::differentiate::overhead;
 //! use crease::{exp, inv, log, relu, trace, Mode};
 //!
 //! let (how, unit) = (How::default(), Prices::unit());

@@ -77,7 +77,7 @@
 //! # let lasso = parse(source)?.main().clone();
 //! # let minimum = [Tensor::scalar(Rational::new(7, 8).unwrap()), Tensor::scalar(Rational::ZERO)];
 //! # let model = localize(&lasso, &minimum)?;
-//! use crease::oracles::{clarke_along, clarke_element, neighbouring_gradients, EnumerateLimits, Stationarity};
+//! use crease::oracles::{clarke_along, clarke_element, neighbouring_gradients, Stationarity};
 //! use crease::{abs, trace};
 //!
 //! let q = |n, d| Rational::new(n, d).unwrap();
@@ -85,7 +85,7 @@
 //! assert_eq!(right.gradient, [q(0, 1), q(1, 2)]);
 //! let some = clarke_element(&model, 0, 7)?; // along a direction drawn with seed 7
 //!
-//! let all = neighbouring_gradients(&model, 0, EnumerateLimits::default())?;
+//! let all = neighbouring_gradients(&model, 0, &Default::default())?;
 //! let mut limits: Vec<_> = all.gradients.iter().map(|n| n.gradient.clone()).collect();
 //! limits.sort();
 //! assert_eq!(limits, [[q(0, 1), q(-3, 2)], [q(0, 1), q(1, 2)]]);
@@ -94,7 +94,7 @@
 //! // the sum of n absolute values has 2^n limits at 0
 //! let sum = trace(6, |x| x.iter().skip(1).fold(abs(x[0]), |sum, &x| sum + abs(x)))?;
 //! let corner = localize(&sum, &vec![Tensor::scalar(Rational::ZERO); 6])?;
-//! assert_eq!(neighbouring_gradients(&corner, 0, EnumerateLimits::default())?.gradients.len(), 1 << 6);
+//! assert_eq!(neighbouring_gradients(&corner, 0, &Default::default())?.gradients.len(), 1 << 6);
 //!
 //! // at a minimum, 0 is an average of limits
 //! let Stationarity::Stationary { weights } = all.stationarity() else { panic!() };
@@ -112,10 +112,10 @@
 //! # use crease::{formats::parse, local::localize, Rational, Tensor};
 //! # let source = "program lasso(a, b) { let r = 2 * a + b - 2 return r * r + abs(a) + abs(b) }";
 //! # let lasso = parse(source)?.main().clone();
-//! use crease::oracles::{directional, neighbouring_gradients, EnumerateLimits, Stationarity};
+//! use crease::oracles::{directional, neighbouring_gradients, Stationarity};
 //!
 //! let origin = localize(&lasso, &vec![Tensor::scalar(Rational::ZERO); 2])?; // two kinks, four limits
-//! let all = neighbouring_gradients(&origin, 0, EnumerateLimits::default())?;
+//! let all = neighbouring_gradients(&origin, 0, &Default::default())?;
 //! assert_eq!(all.gradients.len(), 4);
 //! let Stationarity::Descent { direction } = all.stationarity() else { panic!() };
 //! assert!(directional(&origin, &direction)?[0].is_negative());
@@ -130,11 +130,11 @@
 //!
 //! ```
 //! use crease::{local::localize, relu, trace, Rational, Tensor};
-//! use crease::oracles::{conservative, membership_among, neighbouring_gradients, EnumerateLimits, Membership};
+//! use crease::oracles::{conservative, membership_among, neighbouring_gradients, Membership};
 //!
 //! let identity = trace(1, |x| relu(x[0]) - relu(-x[0]))?;
 //! let model = localize(&identity, &[Tensor::scalar(Rational::ZERO)])?;
-//! let all = neighbouring_gradients(&model, 0, EnumerateLimits::default())?;
+//! let all = neighbouring_gradients(&model, 0, &Default::default())?;
 //! assert_eq!((all.gradients.len(), &all.gradients[0].gradient[0]), (1, &Rational::ONE));
 //!
 //! // so the answer of backprop, 0, is an element of the conservative gradient and of nothing better

@@ -165,7 +165,7 @@
 //! # })?;
 //! # let first = network.weights(4)?;
 //! use crease::oracles::{conservative, differentiable, membership_among, neighbouring_gradients};
-//! use crease::oracles::{Effort, EnumerateLimits, Membership, Verdict};
+//! use crease::oracles::{Effort, Membership, Verdict};
 //! use crease::{gradient, local::localize, run, How, Rational, Selection};
 //!
 //! let exact = |w: &[Tensor<f64>]| -> Vec<Tensor<Rational>> {
@@ -191,7 +191,7 @@
 //! let model = localize(&loss, &exact(&second))?;
 //! assert_eq!(model.kinks().len(), 2);
 //! assert!(matches!(differentiable(&model, 0, &Effort::default())?.verdict, Verdict::No(_)));
-//! let all = neighbouring_gradients(&model, 0, EnumerateLimits::default())?;
+//! let all = neighbouring_gradients(&model, 0, &Default::default())?;
 //! assert_eq!((all.gradients.len(), all.complete()), (4, true));
 //!
 //! let known = conservative(&model, 0)?;

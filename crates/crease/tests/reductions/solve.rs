@@ -3,6 +3,7 @@
 
 use crate::sat::formulas;
 use crate::support::satisfiable;
+use crease::Limits;
 use crease::formats::{Cnf, parse_dimacs};
 use crease::oracles::Effort;
 use crease::reductions::{SatForm, Satisfiability, Solved, solve};
@@ -86,7 +87,12 @@ fn limits_leave_the_formula_open() {
         }
     }
     let cnf = Cnf { variables: (pigeons * holes) as usize, clauses };
-    let solved = solve(&cnf, SatForm::Lattice, &Effort { conflicts: Some(50), ..Effort::default() }).unwrap();
+    let solved = solve(
+        &cnf,
+        SatForm::Lattice,
+        &Effort { limits: Limits { conflicts: 50, ..Limits::default() }, ..Effort::default() },
+    )
+    .unwrap();
     assert!(matches!(solved.answer, Satisfiability::Unknown(_)), "{:?}", solved.answer);
     assert!(solved.decision.certificate().is_none());
 }

@@ -5,8 +5,8 @@
 //! paper and three frameworks. [`Selection::validate`] refuses what is no element of a conservative gradient of the
 //! operation: then the result of the chain rule would mean nothing.
 
+use super::{Choice, Kink, Ties};
 use crate::number::Rational;
-use crate::op::{Choice, Kink, Ties};
 use std::fmt;
 
 /// What is picked at each kind of kink; one selection gives one answer, forward and backward.

@@ -1,37 +1,23 @@
-//! What the oracles say of a point, beside what differentiation returned there: the lines `clarke`, `differentiable` and `conservative` of
-//! `grad`, and the kink report.
+//! What the oracles say of a point, beside what differentiation returned there: one Clarke subgradient, the verdict on
+//! differentiability, the conservative gradient, and the kink report.
 
-use crate::arithmetic::{Answer, Computed};
-use crate::commands::conservative::sentence;
-use crate::commands::differentiable::{elements, word};
-use crate::local;
-use crate::output;
-use crate::rows::Rows;
+use super::at::{self, precision};
+use super::conservative::sentence;
+use super::numbers::{Answer, Computed};
+use super::{Ask, Status};
+use crate::show::{self, Rows};
 use crease_core::cost::tally;
 use crease_core::differentiate::Selection;
-use crease_core::local::{Exactness, LocalError, LocalModel, Precision};
+use crease_core::local::{Exactness, LocalError, LocalModel, Precision, localize_within};
 use crease_core::{Origin, Program, Rational, Tensor};
 use crease_oracles::{
-    AskError, ClarkeElement, Conservative, Decision, Effort, KinkReport, Limit, Limits, OracleError, Verdict,
-    accurate_vector, ask, clarke_element, conservative, differentiable, gradient_at_choices,
+    AskError, ClarkeElement, Conservative, Decision, Effort, KinkReport, Limit, Membership, OracleError, Verdict,
+    accurate_vector, ask_model, clarke_element, conservative, differentiable, gradient_at_choices, membership,
 };
 use serde_json::Value;
-use std::time::{Duration, Instant};
-
-/// Programs with more operations than this are not localized beside differentiation.
-const OPERATIONS: u128 = 200_000;
-
-/// How many bits all operations together may take to enclose numbers that have no exact value.
-const BITS: u128 = 100_000_000;
-
-/// Where the random directions of the Clarke subgradient begin.
-const SEED: u64 = 1;
-
-/// How many conflicts, and how long, a search for the verdict may take here; `crease differentiable` takes all it needs.
-const CONFLICTS: u64 = 2_000;
-const TIME: Duration = Duration::from_secs(2);
 
 /// What is known of a point.
+#[derive(Debug)]
 pub enum Meaning {
     /// Nothing was asked: no kink was met, or there are several outputs.
     NotAsked,
@@ -45,76 +31,93 @@ pub enum Meaning {
     Known(Box<Known>),
 }
 
+/// What the oracles say of a point.
+#[derive(Debug)]
 pub struct Known {
-    model: LocalModel,
+    /// The local model.
+    pub model: LocalModel,
+    /// What it says.
+    pub answers: Answers,
+}
+
+/// The answers of the oracles.
+#[derive(Debug)]
+pub struct Answers {
     /// A Clarke subgradient, or why none can be told.
-    clarke: Result<ClarkeElement, String>,
-    decision: Decision,
+    pub clarke: Result<ClarkeElement, String>,
+    /// Whether the program is differentiable.
+    pub decision: Decision,
     /// The conservative gradient, or why it cannot be told.
-    conservative: Result<Conservative, String>,
-    report: Option<KinkReport>,
+    pub conservative: Result<Conservative, String>,
+    /// What each kink can change, if that was asked for.
+    pub report: Option<KinkReport>,
     /// What the selection gives in exact arithmetic, where that can be said: no joint program of the user's takes part.
     selected: Option<Vec<Rational>>,
 }
 
-/// What differentiation was told to do at kinks.
-pub struct Chosen<'a> {
-    pub selection: &'a Selection,
-    /// Whether joint programs of the user take part, of which the selection says nothing.
-    pub joints: bool,
-    /// Whether the kink report is wanted.
-    pub report: bool,
+impl std::ops::Deref for Known {
+    type Target = Answers;
+
+    fn deref(&self) -> &Answers {
+        &self.answers
+    }
+}
+
+/// Asks a model everything, and whether more bits would make the answers better.
+fn answers(model: &LocalModel, joints: bool, asked: &Ask<'_>) -> Result<(Answers, bool), OracleError> {
+    // what could not be told is worth more bits, and then it is not told
+    let told = |e: OracleError| match e {
+        e @ OracleError::Undecided { .. } => Ok(one_line(&e.to_string())),
+        e => Err(e),
+    };
+    let clarke = clarke_element(model, 0, asked.seed).map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c)))?;
+    let conservative = conservative(model, 0).map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c)))?;
+    let limits = asked.search_limits();
+    let effort = Effort { limits, seed: asked.seed, proof: asked.proof, watch: asked.watch, ..Effort::default() };
+    let decision = differentiable(model, 0, &effort)?;
+    let selection = &asked.how.selection;
+    let report = match asked.report {
+        true => Some(KinkReport::new(model, 0, selection, &asked.limits)?),
+        false => None,
+    };
+    let selected = if joints { None } else { selected(model, selection)? };
+    let bits = model.precision().bits;
+    let close = clarke.as_ref().is_ok_and(|c| accurate_vector(bits, &c.gradient, c.radius.as_deref()));
+    let open = !close || conservative.is_err();
+    let open = open || matches!(decision.verdict, Verdict::Unknown { limit: Limit::Bits(_), .. });
+    Ok((Answers { clarke, decision, conservative, report, selected }, open))
 }
 
 impl Meaning {
-    /// Asks the oracles about a program with one scalar output.
-    pub fn of(p: &Program, at: &[Tensor<Rational>], chosen: &Chosen<'_>, precision: Precision) -> Self {
+    /// Asks the oracles about a program with one scalar output. Joint programs of the user take part if `joints` says so; the selection
+    /// says nothing of them.
+    pub(crate) fn of(p: &Program, at: &[Tensor<Rational>], joints: bool, asked: &Ask<'_>) -> Self {
+        let limits = &asked.limits;
         let operations = tally(p).total().to_u128().unwrap_or(u128::MAX);
-        if operations > OPERATIONS {
-            let many = output::count(operations);
+        if operations > u128::from(limits.local_operations) {
+            let many = show::count(operations);
             return Meaning::Unknown(format!(
                 "not asked: {many} operations are many; ask crease clarke or conservative"
             ));
         }
         // beside differentiation, long numbers are for short programs
-        let afford = u32::try_from(BITS / operations.max(1)).unwrap_or(u32::MAX).max(precision.bits);
+        let precision = precision(limits.bits);
+        let afford = u128::from(limits.local_bits) / operations.max(1);
+        let afford = u32::try_from(afford).unwrap_or(u32::MAX).max(precision.bits);
         let precision = Precision { limit: precision.limit.min(afford), ..precision };
-        // what could not be told is worth more bits, and then it is not told
-        let told = |e: OracleError| match e {
-            e @ OracleError::Undecided { .. } => Ok(one_line(&e.to_string())),
-            e => Err(e),
+        let mut model = match localize_within(p, at, precision) {
+            Ok(model) => model,
+            Err(e) => return refused(&e),
         };
-        let asked = ask(p, at, precision, |model| {
-            let clarke = clarke_element(model, 0, SEED).map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c)))?;
-            let conservative = conservative(model, 0).map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c)))?;
-            let effort = Effort {
-                conflicts: Some(CONFLICTS),
-                deadline: Instant::now().checked_add(TIME),
-                seed: SEED,
-                proof: false,
-                ..Effort::default()
-            };
-            let decision = differentiable(model, 0, &effort)?;
-            let report = match chosen.report {
-                true => Some(KinkReport::new(model, 0, chosen.selection, Limits::default())?),
-                false => None,
-            };
-            let selected = if chosen.joints { None } else { selected(model, chosen.selection)? };
-            let bits = model.precision().bits;
-            let close = clarke.as_ref().is_ok_and(|c| accurate_vector(bits, &c.gradient, c.radius.as_deref()));
-            let open = !close || conservative.is_err();
-            let open = open || matches!(decision.verdict, Verdict::Unknown { limit: Limit::Bits(_), .. });
-            Ok((Known { model: model.clone(), clarke, decision, conservative, report, selected }, open))
-        });
-        match asked {
-            Ok((_, known)) => Meaning::Known(Box::new(known)),
+        match ask_model(&mut model, p, at, |model| answers(model, joints, asked)) {
+            Ok(answers) => Meaning::Known(Box::new(Known { model, answers })),
             Err(AskError::Local(e)) => refused(&e),
             Err(AskError::Oracle(e)) => Meaning::Unknown(one_line(&e.to_string())),
         }
     }
 
     /// If the conservative gradient is certainly one element, whether a result is certainly that, or certainly not.
-    pub fn only_element(&self, done: &Computed, gradient: &[Answer]) -> Option<bool> {
+    pub(crate) fn only_element(&self, done: &Computed, gradient: &[Answer]) -> Option<bool> {
         match self {
             Meaning::Known(k) => k.is(k.singleton()?, done, gradient),
             _ => None,
@@ -122,7 +125,7 @@ impl Meaning {
     }
 
     /// If it is certain what the gradient is, whether a result is certainly that, or certainly not.
-    pub fn is_gradient(&self, done: &Computed, gradient: &[Answer]) -> Option<bool> {
+    pub(crate) fn is_gradient(&self, done: &Computed, gradient: &[Answer]) -> Option<bool> {
         match self {
             Meaning::Known(k) => k.is(k.decision_gradient()?, done, gradient),
             _ => None,
@@ -130,17 +133,17 @@ impl Meaning {
     }
 
     /// Whether nothing is known of what differentiation returns.
-    pub fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         matches!(self, Meaning::Refused(_))
     }
 
     /// Whether the program jumps at the point, so that nothing there is a derivative.
-    pub fn jumps(&self) -> bool {
+    pub(crate) fn jumps(&self) -> bool {
         matches!(self, Meaning::Jump(_))
     }
 
     /// The lines of text.
-    pub fn lines(&self, rows: &mut Rows, names: &[&str], width: usize) {
+    pub(crate) fn lines(&self, rows: &mut Rows, names: &[&str], width: usize) {
         match self {
             Meaning::NotAsked => {}
             Meaning::Unknown(why) | Meaning::Refused(why) | Meaning::Jump(why) => rows.add("clarke", why),
@@ -149,11 +152,11 @@ impl Meaning {
     }
 
     /// The numbers that stand before remarks.
-    pub fn number(&self) -> Option<String> {
+    pub(crate) fn number(&self) -> Option<String> {
         match self {
             Meaning::Known(k) => match &k.clarke {
                 Ok(c) if c.gradient.len() == 1 => {
-                    Some(output::answer(&k.by_input(&c.gradient, c.radius.as_deref())[0], false))
+                    Some(show::answer(&k.by_input(&c.gradient, c.radius.as_deref())[0], false))
                 }
                 _ => None,
             },
@@ -162,7 +165,7 @@ impl Meaning {
     }
 
     /// The lines of the kink report.
-    pub fn report(&self, rows: &mut Rows, p: &Program) {
+    pub(crate) fn report(&self, rows: &mut Rows, p: &Program) {
         if let Meaning::Known(k) = self
             && let Some(report) = &k.report
         {
@@ -171,11 +174,11 @@ impl Meaning {
     }
 
     /// The members of the JSON object.
-    pub fn json(&self, names: &[&str], p: &Program) -> Vec<(&'static str, Value)> {
+    pub(crate) fn json(&self, names: &[&str], p: &Program) -> Vec<(&'static str, Value)> {
         match self {
             Meaning::NotAsked => Vec::new(),
             Meaning::Unknown(why) | Meaning::Refused(why) | Meaning::Jump(why) => {
-                let reason = || output::object([("unknown", why.as_str().into())]);
+                let reason = || show::object([("unknown", why.as_str().into())]);
                 vec![("clarke", reason()), ("differentiable", reason()), ("conservative", reason())]
             }
             Meaning::Known(k) => k.json(names, p),
@@ -241,7 +244,7 @@ impl Known {
     }
 
     fn by_input(&self, vector: &[Rational], radius: Option<&[Rational]>) -> Vec<Answer> {
-        local::by_input(&self.model, vector, radius)
+        at::by_input(&self.model, vector, radius)
     }
 
     fn lines(&self, rows: &mut Rows, names: &[&str], width: usize) {
@@ -257,7 +260,7 @@ impl Known {
             }
             Err(why) => rows.add("clarke", &format!("not told: {why}")),
         }
-        rows.add("differentiable", &format!("{:<width$}  {}", word(&self.decision.verdict), self.verdict()));
+        rows.add("differentiable", &format!("{:<width$}  {}", self.decision.verdict.word(), self.verdict()));
         let conservative = match &self.conservative {
             Ok(c) => c,
             Err(why) => return rows.add("conservative", &format!("not told: {why}")),
@@ -269,7 +272,7 @@ impl Known {
         if let [a, b] = &elements[..]
             && !(names.len() == 1 && a[0].near.shape().is_scalar())
         {
-            let show = |x| output::answer(x, false);
+            let show = |x| show::answer(x, false);
             for (name, (a, b)) in names.iter().zip(a.iter().zip(b)).filter(|(_, (a, b))| a.near.data() != b.near.data())
             {
                 let (label, a, b) = (format!("  {name}"), format!("a {}", show(a)), format!("b {}", show(b)));
@@ -286,7 +289,7 @@ impl Known {
     /// Whether it is differentiable, in words.
     fn verdict(&self) -> String {
         let shown = |e: &ClarkeElement| match &self.by_input(&e.gradient, e.radius.as_deref())[..] {
-            [one] if one.near.shape().is_scalar() => Some(output::answer(one, false)),
+            [one] if one.near.shape().is_scalar() => Some(show::answer(one, false)),
             _ => None,
         };
         match &self.decision.verdict {
@@ -307,26 +310,26 @@ impl Known {
 
     fn report(&self, report: &KinkReport, rows: &mut Rows, p: &Program) {
         let lines = self.model.kinks().iter().zip(&report.active).map(|(kink, line)| {
-            let mut picked = format!("picked {}", local::choice(kink, &line.weights));
+            let mut picked = format!("picked {}", at::choice(kink, &line.weights));
             if !line.followed {
                 picked.push_str(" (in place of equal parts)");
             }
             let change = match &line.change {
                 Some(x) if x.is_zero() => "no other choice changes the gradient".into(),
-                Some(x) => format!("another choice changes it by up to {}", output::exact(x)),
+                Some(x) => format!("another choice changes it by up to {}", show::exact(x)),
                 None => "change not measured".into(),
             };
             (kink, vec![picked, change])
         });
-        let active = local::grouped(lines);
+        let active = at::grouped(lines);
         match report.active.len() {
             0 => rows.add("active", "no kink matters here"),
-            _ => rows.block("active", &output::columns(&active, &[])),
+            _ => rows.block("active", &show::columns(&active, &[])),
         }
         if !report.active.is_empty() {
             rows.add(
                 "width",
-                &format!("{}, which no selection exceeds in any coordinate", output::exact(&report.width())),
+                &format!("{}, which no selection exceeds in any coordinate", show::exact(&report.width())),
             );
         }
         let nearest: Vec<Vec<String>> = report
@@ -340,22 +343,22 @@ impl Known {
                     m.operation.into(),
                     at.unwrap_or_default(),
                     text,
-                    format!("{} from switching", output::float(m.margin)),
+                    format!("{} from switching", show::float(m.margin)),
                 ]
             })
             .collect();
-        rows.block("decided", &output::columns(&nearest, &[]));
+        rows.block("decided", &show::columns(&nearest, &[]));
         if report.decided > nearest.len() {
-            rows.add("", &format!("… and {} more", output::count(report.decided - nearest.len())));
+            rows.add("", &format!("… and {} more", show::count(report.decided - nearest.len())));
         }
     }
 
     fn json(&self, names: &[&str], p: &Program) -> Vec<(&'static str, Value)> {
         let near =
-            |v: &[Rational]| output::object(names.iter().copied().zip(self.by_input(v, None).iter().map(output::near)));
+            |v: &[Rational]| show::object(names.iter().copied().zip(self.by_input(v, None).iter().map(show::near)));
         let exact = |v: &[Rational], radius: Option<&[Rational]>| -> Option<Value> {
-            let parts = self.by_input(v, radius).iter().map(output::fractions).collect::<Option<Vec<_>>>()?;
-            Some(output::object(names.iter().copied().zip(parts)))
+            let parts = self.by_input(v, radius).iter().map(show::fractions).collect::<Option<Vec<_>>>()?;
+            Some(show::object(names.iter().copied().zip(parts)))
         };
         let clarke = match &self.clarke {
             Ok(c) => {
@@ -364,9 +367,9 @@ impl Known {
                     ("direction", near(&c.direction)),
                     ("proved", c.proved.into()),
                 ];
-                clarke.extend(local::json_exactness(&self.model));
+                clarke.extend(at::json_exactness(&self.model));
                 if let Some(gradient) = exact(&c.gradient, c.radius.as_deref()) {
-                    clarke.push(("exact", output::object([("gradient", gradient)])));
+                    clarke.push(("exact", show::object([("gradient", gradient)])));
                 }
                 clarke
             }
@@ -381,26 +384,26 @@ impl Known {
                 ];
                 let list = c.elements.iter().map(|e| exact(&e.gradient, e.radius.as_deref()));
                 if let Some(list) = list.collect::<Option<Value>>() {
-                    set.push(("exact", output::object([("elements", list)])));
+                    set.push(("exact", show::object([("elements", list)])));
                 }
                 set
             }
             Err(why) => vec![("verdict", "unknown".into()), ("unknown", why.as_str().into())],
         };
-        let mut decided: Vec<(&str, Value)> = vec![("verdict", word(&self.decision.verdict).into())];
+        let mut decided: Vec<(&str, Value)> = vec![("verdict", self.decision.verdict.word().into())];
         match &self.decision.verdict {
             Verdict::Unknown { limit, .. } => decided.push(("limit", limit.to_string().into())),
             _ => {
                 let side = |e: &ClarkeElement| {
-                    output::object([("gradient", near(&e.gradient)), ("direction", near(&e.direction))])
+                    show::object([("gradient", near(&e.gradient)), ("direction", near(&e.direction))])
                 };
-                decided.push(("gradients", elements(&self.decision.verdict).into_iter().map(side).collect()));
+                decided.push(("gradients", self.decision.verdict.elements().iter().map(side).collect()));
             }
         }
         let mut out = vec![
-            ("clarke", output::object(clarke)),
-            ("differentiable", output::object(decided)),
-            ("conservative", output::object(set)),
+            ("clarke", show::object(clarke)),
+            ("differentiable", show::object(decided)),
+            ("conservative", show::object(set)),
         ];
         if let Some(report) = &self.report {
             out.push(("report", self.json_report(report, p)));
@@ -410,28 +413,79 @@ impl Known {
 
     fn json_report(&self, report: &KinkReport, p: &Program) -> Value {
         let active = report.active.iter().map(|line| {
-            output::object([
+            show::object([
                 ("operation", line.operation.into()),
-                ("place", output::origin(line.site.origin.as_ref())),
+                ("place", show::origin(line.site.origin.as_ref())),
                 ("text", line.site.text().into()),
-                ("weights", line.weights.iter().map(output::number).collect()),
+                ("weights", line.weights.iter().map(show::number).collect()),
                 ("followed", line.followed.into()),
-                ("change", line.change.as_ref().map_or(Value::Null, output::number)),
+                ("change", line.change.as_ref().map_or(Value::Null, show::number)),
             ])
         });
         let nearest = report.nearest.iter().map(|m| {
             let at = (m.equation < p.len()).then(|| p.equation(m.equation).origin()).flatten();
-            output::object([
+            show::object([
                 ("operation", m.operation.into()),
-                ("place", output::origin(at.as_ref())),
+                ("place", show::origin(at.as_ref())),
                 ("margin", m.margin.into()),
             ])
         });
-        output::object([
+        show::object([
             ("active", active.collect()),
             ("nearest", nearest.collect()),
             ("decided", report.decided.into()),
-            ("width", output::number(&report.width())),
+            ("width", show::number(&report.width())),
         ])
+    }
+
+    /// What a vector is here, judged exactly as it is given.
+    pub(crate) fn judge(&self, vector: &[Rational], directions: u64) -> Status {
+        let undecided = |why: &str| Status::Undecided(why.into());
+        if vector.len() != self.model.dimension() {
+            return undecided("it has not as many numbers as the program has inputs");
+        }
+        match self.decision_gradient() {
+            Some((gradient, None)) if gradient == vector => return Status::Gradient,
+            Some((_, Some(_))) => return undecided("the gradient is known by enclosures only"),
+            Some((_, None)) | None => {}
+        }
+        let known = match &self.conservative {
+            Ok(known) => known,
+            Err(why) => return Status::Undecided(why.clone()),
+        };
+        match membership(&self.model, 0, known, vector, directions) {
+            Ok(Membership::Gradient) => Status::Gradient,
+            Ok(Membership::Clarke { .. } | Membership::Vertex { .. } | Membership::Hull { .. }) => Status::Clarke,
+            Ok(Membership::ConservativeOnly { .. }) => Status::Conservative,
+            Ok(Membership::Outside { .. }) => Status::Outside,
+            Ok(Membership::NotClarke { .. }) => {
+                undecided("it is no Clarke subgradient; whether it belongs to the conservative gradient is not known")
+            }
+            Ok(Membership::NotDecided) => undecided(
+                "it is within the bounds of the conservative gradient, but no limit of gradients that was found",
+            ),
+            Err(e) => Status::Undecided(one_line(&e.to_string())),
+        }
+    }
+
+    /// The vectors of which it is known what they are: the gradient, Clarke subgradients, elements of the conservative gradient.
+    pub(crate) fn landmarks(&self) -> impl Iterator<Item = (&[Rational], Status)> {
+        let gradient = self.decision_gradient().map(|(g, _)| (g, Status::Gradient));
+        let clarke = self.decision.verdict.elements().iter().chain(self.clarke.as_ref().ok());
+        let conservative = self.conservative.as_ref().ok().into_iter().flat_map(|c| &c.elements);
+        gradient
+            .into_iter()
+            .chain(clarke.map(|e| (&e.gradient[..], Status::Clarke)))
+            .chain(conservative.map(|e| (&e.gradient[..], Status::Conservative)))
+    }
+
+    /// Whether a vector is further outside of the bounds of the conservative gradient than this, relative to its size and the bounds'.
+    pub(crate) fn is_beyond(&self, vector: &[Rational], relative: &Rational) -> bool {
+        let Ok(known) = &self.conservative else { return false };
+        known.bounds.iter().zip(vector).any(|((low, high), x)| {
+            let size = [low.abs(), high.abs(), x.abs()].into_iter().max().unwrap_or_default();
+            let off = relative * &size;
+            x < &(low - &off) || x > &(high + &off)
+        })
     }
 }

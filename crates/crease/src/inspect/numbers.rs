@@ -5,12 +5,10 @@
 //! told. Ties that f64 finds are those of rounded numbers; a run in intervals then tries to show that they are right. Runs in
 //! f64 are compiled where that is faster.
 
-use crate::engine;
-use crate::fault;
-use crate::output::count;
-use crate::ties::{self, Met};
-use anyhow::{Error, Result};
-use clap::Args;
+use super::InspectError;
+use super::compiled;
+use super::ties::{self, Met};
+use crate::show::count;
 use crease_core::cost::tally;
 use crease_core::number::{Budget, Exact, Interval};
 use crease_core::run::{Unobserved, least_steps};
@@ -19,52 +17,27 @@ use crease_engine::Compiled;
 use std::cell::OnceCell;
 use std::fmt;
 
-/// Programs with more operations than this are not run exactly unless asked to.
-const EXACT_OPERATIONS: u128 = 200_000;
-
 /// More points than this are not kept in memory to be computed exactly.
 const EXACT_POINTS: usize = 1 << 14;
 
-/// Programs with more operations than this are not run in intervals.
-const INTERVAL_OPERATIONS: u128 = 5_000_000;
-
-/// The flags that say in which numbers to compute.
-#[derive(Args)]
-pub struct NumberArgs {
-    /// Insist on exact rational arithmetic
-    #[arg(long, conflicts_with = "float")]
-    exact: bool,
-
-    /// Compute in f64 at once
-    #[arg(long)]
-    float: bool,
-
-    /// Refuse to run more steps than this: one for each equation and for each number that it reads or writes
-    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.steps)]
-    max_steps: u64,
-
-    /// Refuse to hold more numbers than this at once
-    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.numbers)]
-    max_numbers: u64,
-}
-
-impl NumberArgs {
-    /// As if --float were given, and the limits were those that there are by default.
-    pub const FLOAT: NumberArgs = NumberArgs {
-        exact: false,
-        float: true,
-        max_steps: Limits::DEFAULT.steps,
-        max_numbers: Limits::DEFAULT.numbers,
-    };
-
-    fn limits(&self) -> Limits {
-        Limits { steps: self.max_steps, numbers: self.max_numbers }
-    }
+/// In which numbers to compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// In exact rationals where they do, in f64 where they do not.
+    #[default]
+    Auto,
+    /// In exact rationals, however long it takes; an error where an operation has no exact value.
+    Exact,
+    /// In f64 at once.
+    Float,
 }
 
 /// A result: the nearest floats, and the exact numbers where there are.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
+    /// The nearest floats.
     pub near: Tensor<f64>,
+    /// The exact numbers.
     pub exact: Option<Tensor<Rational>>,
     /// How far the true numbers may be from the floats, where enclosures tell.
     pub radius: Option<Tensor<f64>>,
@@ -83,6 +56,7 @@ impl Answer {
 }
 
 /// What was computed, and how.
+#[derive(Clone, Debug)]
 pub struct Computed {
     /// The outputs of the program that was run.
     pub outputs: Vec<Answer>,
@@ -95,7 +69,8 @@ pub struct Computed {
 }
 
 /// Why a result is computed in f64.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum FloatBecause {
     /// It was asked for.
     Asked,
@@ -129,15 +104,21 @@ impl Computed {
 }
 
 /// What to run: a program, and, if it was derived from another one, that one, to watch for ties.
+#[derive(Clone, Copy, Debug)]
 pub struct Task<'p> {
+    /// The program.
     pub program: &'p Program,
+    /// The one that it was derived from.
     pub watched: Option<&'p Program>,
 }
 
 /// What went wrong at one of several points.
+#[derive(Debug)]
 pub struct AtPoint {
+    /// The number of the point in its portion.
     pub point: usize,
-    pub error: Error,
+    /// What.
+    pub error: InspectError,
 }
 
 /// Where a run failed: at which point, in the program itself or in its derivative only.
@@ -148,9 +129,25 @@ struct Failed {
 }
 
 impl Task<'_> {
-    /// Runs at a point in the numbers that the flags ask for.
-    pub fn compute(&self, inputs: &[Tensor<Rational>], flags: &NumberArgs) -> Result<Computed> {
-        let mut all = Portions::new(self, flags, 1, false).compute(&[inputs]).map_err(|f| f.error)?;
+    /// Runs at a point.
+    ///
+    /// ```
+    /// use crease::inspect::{Numbers, Task};
+    /// use crease::{Limits, Rational, Tensor, trace};
+    /// let third = trace(2, |x| x[0] / x[1])?;
+    /// let task = Task { program: &third, watched: None };
+    /// let at = [1, 3].map(|n| Tensor::scalar(Rational::from(n)));
+    /// let done = task.compute(&at, Numbers::Auto, &Limits::default())?;
+    /// assert_eq!(done.outputs[0].exact.as_ref().unwrap().to_string(), "1/3");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compute(
+        &self,
+        inputs: &[Tensor<Rational>],
+        numbers: Numbers,
+        limits: &Limits,
+    ) -> Result<Computed, InspectError> {
+        let mut all = Portions::new(self, numbers, limits, 1, false).compute(&[inputs]).map_err(|f| f.error)?;
         // one result for each point
         Ok(all.remove(0))
     }
@@ -161,18 +158,18 @@ impl Task<'_> {
     }
 
     /// The most points that are few enough for exact numbers; reading a number counts as an operation.
-    pub fn exact_points(&self) -> usize {
+    pub fn exact_points(&self, limits: &Limits) -> usize {
         let each = self.operations().max(self.program.dimension() as u128).max(1);
-        usize::try_from(EXACT_OPERATIONS / each).map_or(EXACT_POINTS, |n| n.clamp(1, EXACT_POINTS))
+        usize::try_from(u128::from(limits.exact_operations) / each).map_or(EXACT_POINTS, |n| n.clamp(1, EXACT_POINTS))
     }
 
     /// The ties at point number `point`.
-    fn watch<N: Number>(&self, point: usize, inputs: &[Tensor<N>], limits: Limits) -> Result<Vec<Met>, Failed> {
+    fn watch<N: Number>(&self, point: usize, inputs: &[Tensor<N>], limits: &Limits) -> Result<Vec<Met>, Failed> {
         let Some(p) = self.watched else { return Ok(Vec::new()) };
         ties::find(p, inputs, limits).map_err(|error| Failed { error, of_derivative: false, point })
     }
 
-    fn run<N: Number>(&self, point: usize, inputs: &[Tensor<N>], limits: Limits) -> Result<Vec<Tensor<N>>, Failed> {
+    fn run<N: Number>(&self, point: usize, inputs: &[Tensor<N>], limits: &Limits) -> Result<Vec<Tensor<N>>, Failed> {
         let of_derivative = self.watched.is_some();
         run_with(self.program, inputs, limits, &mut Unobserved).map_err(|error| Failed { error, of_derivative, point })
     }
@@ -182,7 +179,7 @@ impl Task<'_> {
         point: usize,
         inputs: &[Tensor<Rational>],
         budget: Budget,
-        limits: Limits,
+        limits: &Limits,
     ) -> Result<Computed, Failed> {
         let inputs = shared(inputs, budget);
         let met = self.watch(point, &inputs, limits)?;
@@ -199,11 +196,11 @@ impl Task<'_> {
         &self,
         points: &[P],
         operations: u128,
-        limits: Limits,
+        limits: &Limits,
         code: Option<&Compiled<f64>>,
     ) -> Result<Vec<Computed>, Failed> {
         let near: Vec<Vec<Tensor<f64>>> = points.iter().map(|x| nearest(x.as_ref())).collect();
-        let compiled = code.and_then(|code| engine::run_compiled(self.program, code, &near));
+        let compiled = code.and_then(|code| compiled::run_compiled(self.program, code, &near));
         let mut compiled = compiled.map(Vec::into_iter);
         let at = |(k, near): (usize, &Vec<Tensor<f64>>)| {
             let met = self.watch(k, near, limits)?;
@@ -212,7 +209,9 @@ impl Task<'_> {
                 None => self.run(k, near, limits)?,
             };
             let certain = match self.watched {
-                Some(p) if operations <= INTERVAL_OPERATIONS => confirmed(p, points[k].as_ref(), &met, limits),
+                Some(p) if operations <= u128::from(limits.interval_operations) => {
+                    confirmed(p, points[k].as_ref(), &met, limits)
+                }
                 _ => false,
             };
             let outputs = outputs.into_iter().map(Answer::float).collect();
@@ -223,7 +222,7 @@ impl Task<'_> {
 }
 
 /// Refuses a program whose run takes too many steps whatever its inputs are.
-fn check_steps(p: &Program, limits: Limits) -> Result<(), RunError> {
+fn check_steps(p: &Program, limits: &Limits) -> Result<(), RunError> {
     let steps = least_steps(p);
     match steps > u128::from(limits.steps) {
         true => Err(RunError { fault: RunFault::TooLong { steps, limit: limits.steps }, site: None }),
@@ -234,7 +233,8 @@ fn check_steps(p: &Program, limits: Limits) -> Result<(), RunError> {
 /// Runs at many points, a portion at a time, in one kind of numbers within a portion.
 pub struct Portions<'t> {
     task: &'t Task<'t>,
-    flags: &'t NumberArgs,
+    numbers: Numbers,
+    limits: &'t Limits,
     /// The operations of a run.
     each: u128,
     /// How many points there are, at least.
@@ -246,9 +246,9 @@ pub struct Portions<'t> {
 
 impl<'t> Portions<'t> {
     /// For at least so many points, in several portions or in one. Where there are several, all are computed in floats unless the
-    /// flags insist on exact numbers.
-    pub fn new(task: &'t Task<'t>, flags: &'t NumberArgs, points: usize, several: bool) -> Self {
-        Portions { task, flags, each: task.operations(), points, several, code: OnceCell::new() }
+    /// exact numbers are insisted on.
+    pub fn new(task: &'t Task<'t>, numbers: Numbers, limits: &'t Limits, points: usize, several: bool) -> Self {
+        Portions { task, numbers, limits, each: task.operations(), points, several, code: OnceCell::new() }
     }
 
     /// Whether points come in several portions.
@@ -258,28 +258,28 @@ impl<'t> Portions<'t> {
 
     /// Runs at the points of a portion.
     pub fn compute<P: AsRef<[Tensor<Rational>]>>(&mut self, points: &[P]) -> Result<Vec<Computed>, AtPoint> {
-        let Portions { task, flags, .. } = *self;
-        let told = |f: Failed, float: Option<&FloatBecause>| AtPoint {
+        let Portions { task, limits, .. } = *self;
+        let told = |f: Failed, float: Option<FloatBecause>| AtPoint {
             point: f.point,
-            error: fault::run(&f.error, f.of_derivative, float),
+            error: InspectError::Run { error: f.error, of_derivative: f.of_derivative, float },
         };
-        let limits = flags.limits();
+        let insist = self.numbers == Numbers::Exact;
         // compiled runs keep to the limit too
         check_steps(task.program, limits)
             .map_err(|error| told(Failed { error, of_derivative: false, point: 0 }, None))?;
         let operations = self.each.saturating_mul(points.len() as u128);
-        let because = if flags.float {
+        let because = if self.numbers == Numbers::Float {
             FloatBecause::Asked
-        } else if self.several && !flags.exact {
+        } else if self.several && !insist {
             FloatBecause::Points
-        } else if !flags.exact && operations > EXACT_OPERATIONS {
+        } else if !insist && operations > u128::from(limits.exact_operations) {
             FloatBecause::Many(operations)
         } else {
-            let budget = if flags.exact { Budget::LONG } else { Budget::SHORT };
+            let budget = if insist { Budget::LONG } else { limits.exact };
             match points.iter().enumerate().map(|(k, x)| task.exact(k, x.as_ref(), budget, limits)).collect() {
                 Ok(done) => return Ok(done),
                 Err(mut f) => match reason(&f.error) {
-                    Some(because) if !flags.exact => because,
+                    Some(because) if !insist => because,
                     Some(FloatBecause::TooLong) => {
                         f.error.fault = RunFault::Number(NumberError::TooLarge);
                         return Err(told(f, None));
@@ -288,8 +288,8 @@ impl<'t> Portions<'t> {
                 },
             }
         };
-        let code = self.code.get_or_init(|| engine::compiled(task.program, self.points));
-        let done = task.float(points, operations, limits, code.as_ref()).map_err(|f| told(f, Some(&because)))?;
+        let code = self.code.get_or_init(|| compiled::compiled(task.program, self.points));
+        let done = task.float(points, operations, limits, code.as_ref()).map_err(|f| told(f, Some(because)))?;
         Ok(done.into_iter().map(|done| Computed { float_because: Some(because), ..done }).collect())
     }
 }
@@ -316,7 +316,7 @@ fn grew_too_long(e: &RunError) -> bool {
 }
 
 /// Whether intervals, which certainly enclose the real numbers, see the same ties and leave none open.
-fn confirmed(p: &Program, inputs: &[Tensor<Rational>], met: &[Met], limits: Limits) -> bool {
+fn confirmed(p: &Program, inputs: &[Tensor<Rational>], met: &[Met], limits: &Limits) -> bool {
     let enclosed: Result<Vec<Tensor<Interval>>, _> = inputs.iter().map(Tensor::convert).collect();
     let seen = enclosed.ok().and_then(|inputs| ties::find(p, &inputs, limits).ok());
     seen.is_some_and(|seen| seen.iter().all(|m| m.certain) && seen == met)

@@ -1,14 +1,12 @@
 //! Theorem 2: what differentiating a program costs by the model, and the constants omega_b and omega_f.
 
-use super::count::{Counter, Known, Tally, count_equation, known};
-use super::item::Item;
-use super::price::{Price, Prices};
-use crate::differentiate::{DiffError, How, Mode, Prepared};
+use super::{DiffError, How, Mode, Prepared};
+use crate::cost::{Counter, Item, Known, Price, Prices, Tally, count_equation, known};
 use crate::number::Count;
 use crate::number::Rational;
 use crate::op::Op;
 use crate::program::Program;
-use crate::run::Site;
+use crate::program::Site;
 
 /// What Theorem 2 says about a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +32,7 @@ pub struct Attained {
 /// [`forprop`](crate::differentiate::forprop), differentiated as told.
 ///
 /// ```
-/// use crease_core::{cost::{overhead, Prices}, differentiate::{How, Mode}, relu, trace};
+/// use crease_core::{cost::Prices, differentiate::{overhead, How, Mode}, relu, trace};
 /// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
 /// let b = overhead(&p, &How::default(), Mode::Backward, &Prices::unit()).unwrap();
 /// assert_eq!(b.model.at(&Prices::unit()).to_string(), "14");
@@ -58,7 +56,7 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
         if g.at(prices).is_zero() && gd.at(prices).is_zero() {
             return;
         }
-        let ratio = super::Ratio { above: gd, below: g }.at(prices);
+        let ratio = crate::cost::Ratio { above: gd, below: g }.at(prices);
         let better = match (&ratio, &out.omega) {
             (_, None) => false,
             (None, Some(_)) => true,

@@ -1,9 +1,7 @@
-//! `--contains`: where a vector lies, in words and as JSON.
+//! Where a vector lies that somebody asks about, in words and as JSON.
 
-use crate::along;
-use crate::local::{self, Local};
-use crate::output;
-use anyhow::Result;
+use super::at::{self, At};
+use crate::show;
 use crease_core::local::LocalModel;
 use crease_core::{Rational, Shape};
 use crease_oracles::{Membership, Neighbour};
@@ -13,26 +11,17 @@ use serde_json::Value;
 const TERMS: usize = 4;
 
 /// A vector that is asked about, and where it lies.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Contains {
+    /// The vector.
     pub vector: Vec<Rational>,
+    /// Where it lies.
     pub found: Membership,
 }
 
 impl Contains {
-    /// Reads the vector and asks.
-    pub fn ask(
-        text: &str,
-        at: &Local,
-        membership: impl FnOnce(&[Rational]) -> Result<Membership, crease_oracles::OracleError>,
-    ) -> Result<Self> {
-        let vector = along::vector("--contains", text, &at.source)?;
-        let found = membership(&vector)?;
-        Ok(Contains { vector, found })
-    }
-
-    /// The vector and where it lies. Combinations are of these gradients.
-    pub fn text(&self, at: &Local, gradients: &[Neighbour]) -> String {
-        let show = |v: &[Rational]| along::shown(v, None, &at.source);
+    pub(crate) fn text(&self, at: &At<'_>, gradients: &[Neighbour]) -> String {
+        let show = |v: &[Rational]| at.shown(v, None);
         let where_it_is = match &self.found {
             Membership::Gradient => "it is the gradient, the only element".into(),
             Membership::Clarke { direction } => {
@@ -53,9 +42,8 @@ impl Contains {
             }
             Membership::Outside { coordinate, bounds: (low, high) } => {
                 let name = name_of(&at.model, *coordinate);
-                let number = |x: &Rational| {
-                    output::answer(&local::answer(Shape::scalar(), std::slice::from_ref(x), None), false)
-                };
+                let number =
+                    |x: &Rational| show::answer(&at::answer(Shape::scalar(), std::slice::from_ref(x), None), false);
                 match (number(low), number(high)) {
                     (low, high) if low == high => format!("no: {name} is {low} in all elements"),
                     (low, high) => format!("no: {name} is between {low} and {high} in all elements"),
@@ -69,7 +57,7 @@ impl Contains {
     }
 
     /// As a JSON object.
-    pub fn json(&self, at: &Local) -> Value {
+    pub(crate) fn json(&self, at: &At<'_>) -> Value {
         let word = match &self.found {
             Membership::Gradient => "gradient",
             Membership::Clarke { .. } => "clarke",
@@ -90,26 +78,26 @@ impl Contains {
             Membership::ConservativeOnly { direction, choices } => {
                 members.push(("beyond", at.json(direction)));
                 let choices = at.model.kinks().iter().zip(choices).map(|(kink, weights)| {
-                    let weights = weights.iter().map(output::number).collect();
+                    let weights = weights.iter().map(show::number).collect();
                     at.json_kink(kink, vec![("weights", weights)])
                 });
                 members.push(("choices", choices.collect()));
             }
             Membership::Outside { coordinate, bounds: (low, high) } => {
                 members.push(("coordinate", name_of(&at.model, *coordinate).into()));
-                members.push(("bounds", vec![output::number(low), output::number(high)].into()));
+                members.push(("bounds", vec![show::number(low), show::number(high)].into()));
             }
             Membership::Gradient | Membership::NotDecided => {}
         }
-        output::object(members)
+        show::object(members)
     }
 }
 
 /// A convex combination of gradients.
-pub fn combination(weights: &[(usize, Rational)], gradients: &[Neighbour], at: &Local) -> String {
+pub(crate) fn combination(weights: &[(usize, Rational)], gradients: &[Neighbour], at: &At<'_>) -> String {
     let term = |(i, w): &(usize, Rational)| {
-        let gradient = gradients.get(*i).map(|n| along::shown(&n.gradient, n.radius.as_deref(), &at.source));
-        format!("{} of ({})", output::exact(w), gradient.unwrap_or_default())
+        let gradient = gradients.get(*i).map(|n| at.shown(&n.gradient, n.radius.as_deref()));
+        format!("{} of ({})", show::exact(w), gradient.unwrap_or_default())
     };
     let mut terms: Vec<String> = weights.iter().take(TERMS).map(term).collect();
     if weights.len() > TERMS {
@@ -119,9 +107,9 @@ pub fn combination(weights: &[(usize, Rational)], gradients: &[Neighbour], at: &
 }
 
 /// The weights of a convex combination, by the number of the gradient.
-pub fn json_weights(weights: &[(usize, Rational)]) -> Value {
+pub(crate) fn json_weights(weights: &[(usize, Rational)]) -> Value {
     let part = |(i, w): &(usize, Rational)| {
-        output::object([("gradient", (*i).into()), ("weight", output::number(w)), ("exact", Value::from(w.fraction()))])
+        show::object([("gradient", (*i).into()), ("weight", show::number(w)), ("exact", Value::from(w.fraction()))])
     };
     weights.iter().map(part).collect()
 }

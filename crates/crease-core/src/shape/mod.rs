@@ -7,6 +7,10 @@
 //! zeros through layouts, is [`Op::Assemble`](crate::Op::Assemble) and costs one addition whenever two numbers meet in
 //! one cell. Those two operations carry all the 0/1 linear structure that a dozen special ones would.
 
+mod layouts;
+
+pub(crate) use layouts::{broadcast_layout, concat_layouts, sum_layout, transpose_layout};
+
 use std::fmt;
 use std::sync::Arc;
 

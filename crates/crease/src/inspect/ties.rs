@@ -1,13 +1,13 @@
 //! Ties: which kinks a run met, and what was picked there.
 
-use crate::output;
+use crate::show;
 use crease_core::differentiate::Selection;
 use crease_core::op::{Kink, Op};
 use crease_core::{KinkHit, Limits, Number, Program, RunError, Site, Tensor, Ties, kinks_with};
 use std::collections::HashMap;
 
 /// A place of the program where ties were met.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Met {
     /// The operation.
     pub operation: &'static str,
@@ -43,11 +43,11 @@ pub fn lines(met: &[Met]) -> Vec<Vec<String>> {
 /// How many more places there are than [`lines`] shows, in words.
 pub fn others(met: &[Met]) -> Option<String> {
     let more = met.len().checked_sub(PLACES).filter(|&n| n > 0)?;
-    Some(format!("… and at {} more places", output::count(more)))
+    Some(format!("… and at {} more places", show::count(more)))
 }
 
 /// Runs a program and tells the ties that it met, each place once, in the order in which they were first met.
-pub fn find<N: Number>(p: &Program, inputs: &[Tensor<N>], limits: Limits) -> Result<Vec<Met>, RunError> {
+pub fn find<N: Number>(p: &Program, inputs: &[Tensor<N>], limits: &Limits) -> Result<Vec<Met>, RunError> {
     let (_, hits) = kinks_with(p, inputs, limits)?;
     Ok(merge(hits.into_iter().map(Met::new)))
 }

@@ -1,6 +1,12 @@
-//! What is printed: numbers, tensors and columns as text, and JSON.
+//! How answers are written: numbers, tensors and columns as text, and JSON.
+//!
+//! The answers of [`inspect`](mod@crate::inspect) and the command-line tool are written with these. Nothing here computes.
 
-use crate::arithmetic::Answer;
+mod rows;
+
+pub use rows::{Rows, width};
+
+use crate::inspect::Answer;
 use crease_core::{Number, Origin, Rational, Tensor};
 use serde_json::Value;
 

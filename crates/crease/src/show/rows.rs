@@ -1,13 +1,14 @@
 //! Lines of a label and what it is about: how most commands lay out their text.
 
-use crate::arithmetic::Answer;
-use crate::output;
+use super::answer;
+use crate::inspect::Answer;
 
 /// Lines of a label and a body; the bodies are aligned.
 #[derive(Default)]
 pub struct Rows(Vec<(String, String)>);
 
 impl Rows {
+    /// A line.
     pub fn add(&mut self, label: &str, body: &str) {
         self.0.push((label.into(), body.into()));
     }
@@ -24,14 +25,15 @@ impl Rows {
         if let [part] = parts
             && part.near.shape().is_scalar()
         {
-            return self.add(label, &format!("{:<width$}  {remark}", output::answer(part, false)));
+            return self.add(label, &format!("{:<width$}  {remark}", answer(part, false)));
         }
         self.add(label, remark);
         for (name, part) in names.iter().zip(parts) {
-            self.add(&format!("  {name}"), &output::answer(part, false));
+            self.add(&format!("  {name}"), &answer(part, false));
         }
     }
 
+    /// All lines.
     pub fn text(&self) -> String {
         // very long names do not push everything to the right
         let width = self.0.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0).clamp(10, 24);

@@ -1,0 +1,71 @@
+//! Flags that say in which numbers to compute and how far to go.
+
+use crate::interrupt::Interrupt;
+use anyhow::{Result, ensure};
+use clap::Args;
+use crease::Limits;
+use crease::inspect::Numbers;
+use std::time::Duration;
+
+/// The flags that say in which numbers to compute.
+#[derive(Args)]
+pub struct NumberArgs {
+    /// Insist on exact rational arithmetic
+    #[arg(long, conflicts_with = "float")]
+    exact: bool,
+
+    /// Compute in f64 at once
+    #[arg(long)]
+    float: bool,
+
+    /// Refuse to run more steps than this: one for each equation and for each number that it reads or writes
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.steps)]
+    max_steps: u64,
+
+    /// Refuse to hold more numbers than this at once
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.numbers)]
+    max_numbers: u64,
+}
+
+impl NumberArgs {
+    /// In which numbers.
+    pub fn numbers(&self) -> Numbers {
+        match (self.exact, self.float) {
+            (true, _) => Numbers::Exact,
+            (_, true) => Numbers::Float,
+            (false, false) => Numbers::Auto,
+        }
+    }
+
+    /// How far a run may go.
+    pub fn limits(&self) -> Limits {
+        Limits { steps: self.max_steps, numbers: self.max_numbers, ..limits() }
+    }
+}
+
+/// How precisely numbers are enclosed that have no exact value.
+#[derive(Args)]
+pub struct PrecisionArgs {
+    /// Enclose numbers that have no exact value with up to so many bits, where fewer cannot tell
+    #[arg(long = "max-bits", value_name = "N", default_value_t = Limits::DEFAULT.bits, value_parser = clap::value_parser!(u32).range(16..=1_000_000))]
+    limit: u32,
+}
+
+impl PrecisionArgs {
+    /// These limits, with so many bits.
+    pub fn within(&self, limits: Limits) -> Limits {
+        Limits { bits: self.limit, ..limits }
+    }
+}
+
+/// The limits where no flag tells; Ctrl-C ends what they are given to.
+pub fn limits() -> Limits {
+    Limits::default().cancelled_by(Interrupt::listen().cancel())
+}
+
+/// These limits, giving up after so many seconds, if a flag says so.
+pub fn within(limits: Limits, seconds: Option<f64>) -> Result<Limits> {
+    let Some(seconds) = seconds else { return Ok(limits) };
+    ensure!(seconds >= 0.0, "--seconds {seconds}: a time is a number that is not negative");
+    Ok(limits.within(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)))
+}

@@ -1,0 +1,213 @@
+//! Whether a program is differentiable at a point: yes with the gradient, no with two subgradients, or unknown with the reason.
+
+use super::at::{At, Undecided};
+use super::{Ask, Coordinates, InspectError};
+use crate::show::{self, Rows, width};
+use crease_core::Program;
+use crease_oracles::{Argument, ClarkeElement, Decision, Effort, Limit, Verdict, accurate_vector};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::fmt;
+
+/// Whether one scalar output is differentiable. It displays as the text of `crease differentiable`, and serializes as its JSON.
+///
+/// ```
+/// use crease::inspect::{differentiable, Ask};
+/// let p = crease::trace(1, |x| crease::relu(x[0]) - crease::relu(-x[0]))?;
+/// let answer = differentiable(&p, &[0.0], &Ask::default())?;
+/// assert_eq!(answer.word(), "yes");
+/// assert!(crease_check::check(&answer.certificate().unwrap()).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Differentiable<'p> {
+    /// The search and what it found, or why enclosures cannot tell which branches are taken.
+    pub answer: Result<Answered<'p>, Undecided>,
+    /// What became of the certificate, in words, for the text.
+    certificate: Option<String>,
+    /// Whether it was kept.
+    kept: bool,
+}
+
+/// What a search for a verdict found.
+#[derive(Debug)]
+pub struct Answered<'p> {
+    /// The program at the point.
+    pub at: At<'p>,
+    /// Which of its outputs.
+    pub output: usize,
+    /// The verdict, what it rests on, and what it took.
+    pub decision: Decision,
+}
+
+/// Whether a program is differentiable at a point. That is NP-hard to decide; [`Ask::limits`] end the search.
+pub fn differentiable<'p>(
+    program: &'p Program,
+    point: &(impl Coordinates + ?Sized),
+    ask: &Ask<'_>,
+) -> Result<Differentiable<'p>, InspectError> {
+    let mut at = match At::new(program, point, ask) {
+        Ok(at) => at,
+        Err(e) => {
+            let answer = Err(Undecided::from_error(e)?);
+            return Ok(Differentiable { answer, certificate: None, kept: false });
+        }
+    };
+    let (output, element) = at.scalar_output("differentiability", ask.output)?;
+    let effort =
+        Effort { limits: ask.limits.clone(), seed: ask.seed, proof: ask.proof, watch: ask.watch, ..Effort::default() };
+    let decision = at.ask(|model| {
+        let decision = crease_oracles::differentiable(model, element, &effort)?;
+        let close = |e: &ClarkeElement| accurate_vector(model.precision().bits, &e.gradient, e.radius.as_deref());
+        let open = matches!(&decision.verdict, Verdict::Unknown { limit: Limit::Bits(_), .. });
+        let open = open || !decision.verdict.elements().iter().all(close);
+        Ok((decision, open))
+    })?;
+    Ok(Differentiable { answer: Ok(Answered { at, output, decision }), certificate: None, kept: false })
+}
+
+impl Differentiable<'_> {
+    /// `yes`, `no` or `unknown`.
+    pub fn word(&self) -> &'static str {
+        self.answer.as_ref().map_or("unknown", |a| a.decision.verdict.word())
+    }
+
+    /// The certificate of a yes or no, for [`crease_check`]; that of a yes needs [`Ask::proof`].
+    pub fn certificate(&self) -> Option<String> {
+        self.answer.as_ref().ok()?.decision.certificate()
+    }
+
+    /// Says what became of the certificate, for text and JSON.
+    pub fn certificate_is(&mut self, kept: bool, told: Option<String>) {
+        (self.kept, self.certificate) = (kept, told);
+    }
+
+    fn text(&self) -> String {
+        match &self.answer {
+            Ok(answered) => {
+                let mut rows = answered.rows();
+                self.certificate.iter().for_each(|told| rows.add("certificate", told));
+                rows.text()
+            }
+            Err(undecided) => undecided.text("differentiable"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match &self.answer {
+            Ok(answered) => {
+                let kept = ("certificate", self.kept.into());
+                show::object(answered.members().into_iter().chain([kept]))
+            }
+            Err(undecided) => undecided.json("gradients"),
+        }
+    }
+}
+
+impl fmt::Display for Differentiable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+impl Serialize for Differentiable<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json().serialize(serializer)
+    }
+}
+
+impl Answered<'_> {
+    fn remark(&self) -> String {
+        match &self.decision.verdict {
+            Verdict::Yes(_) => match self.decision.by {
+                Argument::Search => "yes, proved by a search: no direction is an exception".into(),
+                by => format!("yes: {by}"),
+            },
+            Verdict::No(_) if self.decision.by == Argument::Enclosure => {
+                "no: certain enclosures of two Clarke subgradients do not meet".into()
+            }
+            Verdict::No(_) => "no: two Clarke subgradients differ".into(),
+            Verdict::Unknown { limit, .. } => format!("unknown: {limit}"),
+        }
+    }
+
+    fn rows(&self) -> Rows {
+        let Answered { at, decision, .. } = self;
+        let mut rows = Rows::default();
+        let value = show::answer(&at.values()[self.output], false);
+        rows.add("differentiable", &self.remark());
+        rows.add("value", &value);
+        let several = matches!(decision.verdict, Verdict::No(_));
+        for e in decision.verdict.elements() {
+            let gradient = at.by_input(&e.gradient, e.radius.as_deref());
+            let direction = at.by_input(&e.direction, None);
+            let wide = match (&gradient[..], &direction[..]) {
+                ([g], [d]) => width([&*show::answer(g, false), &show::answer(d, false)]),
+                _ => 0,
+            };
+            let label = if matches!(decision.verdict, Verdict::Yes(_)) { "gradient" } else { "clarke" };
+            let remark = if several { "the limit of gradients along this direction" } else { "" };
+            rows.vector(label, &at.names(), &gradient, remark, wide);
+            if decision.by != Argument::NoKinks {
+                rows.vector("direction", &at.names(), &direction, "", wide);
+            }
+        }
+        rows.add("kinks", &show::count(at.model.kinks().len()));
+        let c = &decision.counts;
+        if c.atoms > 0 {
+            let parts = [
+                (c.relus as u64, "relus"),
+                (c.atoms as u64, "propositions"),
+                (c.phases as u64, "of them phases"),
+                (c.conflicts, "conflicts"),
+                (c.lemmas, "lemmas of arithmetic"),
+                (c.linear_programs, "linear programs"),
+            ];
+            let parts: Vec<String> = parts.iter().map(|(n, what)| format!("{} {what}", show::count(n))).collect();
+            rows.add("search", &parts.join(", "));
+        }
+        at.exactness(&mut rows);
+        rows
+    }
+
+    fn members(&self) -> Vec<(&'static str, Value)> {
+        let Answered { at, decision, .. } = self;
+        let found = decision.verdict.elements();
+        let side = |e: &ClarkeElement| {
+            let members = [("gradient", at.json(&e.gradient)), ("direction", at.json(&e.direction))];
+            show::object(members.into_iter().chain(at.json_radius(e.radius.as_deref())))
+        };
+        let exact = |e: &ClarkeElement| -> Option<Value> {
+            let gradient = at.json_exact(&e.gradient, e.radius.as_deref())?;
+            Some(show::object([("gradient", gradient), ("direction", at.json_exact(&e.direction, None)?)]))
+        };
+        let mut members: Vec<(&'static str, Value)> = vec![
+            ("verdict", decision.verdict.word().into()),
+            ("gradients", found.iter().map(side).collect()),
+            ("kinks", at.model.kinks().len().into()),
+            ("by", decision.by.to_string().into()),
+        ];
+        if let Verdict::Unknown { limit, .. } = &decision.verdict {
+            members.push(("limit", limit.to_string().into()));
+        }
+        members.extend(at.json_exactness());
+        if let Some(list) = found.iter().map(exact).collect::<Option<Value>>() {
+            members.push(("exact", show::object([("gradients", list)])));
+        }
+        members.push(("search", counts(decision)));
+        members
+    }
+}
+
+/// What a search took, as JSON.
+pub fn counts(decision: &Decision) -> Value {
+    let c = &decision.counts;
+    show::object([
+        ("relus", Value::from(c.relus)),
+        ("propositions", c.atoms.into()),
+        ("phases", c.phases.into()),
+        ("conflicts", c.conflicts.into()),
+        ("lemmas", c.lemmas.into()),
+        ("linear_programs", c.linear_programs.into()),
+    ])
+}

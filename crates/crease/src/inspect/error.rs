@@ -1,0 +1,151 @@
+//! Why there is no answer at a point: what is wrong, where, and what to do about it.
+
+use super::numbers::FloatBecause;
+use crease_core::differentiate::DiffError;
+use crease_core::local::LocalError;
+use crease_core::{NumberError, RunError, RunFault, Site};
+use crease_formats::PointError;
+use crease_oracles::OracleError;
+
+/// Why there is no answer at a point.
+///
+/// ```
+/// use crease::inspect::{inspect, Ask};
+/// let p = crease::trace(1, |x| 1.0 / x[0])?;
+/// let error = inspect(&p, &[0.0], &Ask::default()).unwrap_err();
+/// assert_eq!(error.to_string(), "division by zero, in `1 / x0` of program `f`");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum InspectError {
+    /// A run failed.
+    Run {
+        /// How.
+        error: RunError,
+        /// Whether it failed in the derivative only.
+        of_derivative: bool,
+        /// Why it was a run in f64, if it was one.
+        float: Option<FloatBecause>,
+    },
+    /// There is no local model.
+    Local(LocalError),
+    /// An oracle has no answer.
+    Oracle(OracleError),
+    /// The program cannot be differentiated.
+    Diff(DiffError),
+    /// The point does not fit the inputs of the program.
+    Point(PointError),
+    /// What was asked for is not there, or is too much: in words.
+    Other(String),
+}
+
+impl InspectError {
+    /// What is wrong, in one line, without the place and without advice.
+    pub fn message(&self) -> String {
+        match self {
+            InspectError::Run { error, .. } | InspectError::Local(LocalError::Run(error)) => run_message(&error.fault),
+            InspectError::Local(LocalError::Discontinuous { why, .. }) => {
+                format!("not continuous at this point: {why}")
+            }
+            InspectError::Local(LocalError::NoDerivative { why, .. }) => {
+                format!("no directional derivative here that could be told: {why}")
+            }
+            InspectError::Local(LocalError::Singular { why, .. }) => format!("singular at this point: {why}"),
+            InspectError::Local(LocalError::Undecided { what, bits, .. }) => {
+                format!("not decided: {what}, with {bits} bits")
+            }
+            InspectError::Local(e) => e.to_string(),
+            InspectError::Oracle(e) => e.to_string(),
+            InspectError::Diff(DiffError::NotScalar { name, outputs }) => format!(
+                "a gradient needs one scalar output, but `{name}` returns {outputs}; take all derivatives with --jacobian{}",
+                if outputs.ends_with("outputs") { ", or pick an output with --output 0" } else { "" }
+            ),
+            InspectError::Diff(e) => e.to_string(),
+            InspectError::Point(e) => e.to_string(),
+            InspectError::Other(message) => message.clone(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            InspectError::Run { error, of_derivative, float } => run_help(&error.fault, *of_derivative, *float),
+            InspectError::Local(LocalError::Run(error)) => run_help(&error.fault, false, None),
+            InspectError::Local(LocalError::Discontinuous { .. }) => {
+                Some("at a jump there is no directional derivative")
+            }
+            InspectError::Local(LocalError::Singular { .. }) => {
+                Some("the function need not be Lipschitz here, and may have no derivative of any kind")
+            }
+            InspectError::Local(LocalError::Undecided { .. }) => {
+                Some("more bits may tell, with --max-bits; they never can if two equal numbers come about differently")
+            }
+            InspectError::Local(_) | InspectError::Oracle(_) | InspectError::Diff(_) | InspectError::Point(_) => None,
+            InspectError::Other(_) => None,
+        }
+    }
+
+    /// The equation where it happened, if it happened in one.
+    pub fn site(&self) -> Option<&Site> {
+        match self {
+            InspectError::Run { error, .. } | InspectError::Local(LocalError::Run(error)) => error.site.as_deref(),
+            InspectError::Local(
+                LocalError::Discontinuous { site, .. }
+                | LocalError::NoDerivative { site, .. }
+                | LocalError::Singular { site, .. }
+                | LocalError::Undecided { site, .. },
+            ) => Some(site),
+            InspectError::Local(_) | InspectError::Oracle(_) | InspectError::Diff(_) | InspectError::Point(_) => None,
+            InspectError::Other(_) => None,
+        }
+    }
+}
+
+fn run_help(fault: &RunFault, of_derivative: bool, float: Option<FloatBecause>) -> Option<&'static str> {
+    match (fault, float) {
+        (RunFault::Number(NumberError::NotExact { .. }), _) => Some("without --exact it is computed in f64"),
+        (RunFault::Overflow(_), Some(FloatBecause::NotExact(_))) => Some("scale the inputs"),
+        (RunFault::Overflow(_), _) => Some("scale the inputs, or insist on exact numbers with --exact"),
+        _ if of_derivative => Some("the value exists at this point, its derivative does not"),
+        _ => None,
+    }
+}
+
+/// What went wrong in a run, without the advice that `help` gives.
+fn run_message(fault: &RunFault) -> String {
+    match fault {
+        RunFault::Number(NumberError::NotExact { operation }) => {
+            format!("{operation} of this number has no exact value")
+        }
+        RunFault::Overflow(value) => format!("the result overflows to {value}"),
+        other => other.to_string(),
+    }
+}
+
+impl std::fmt::Display for InspectError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message())?;
+        if let Some(site) = self.site() {
+            write!(f, ", in `{}` of program `{}`", site.shown, site.program)?;
+            if let Some(origin) = &site.origin {
+                write!(f, ", {origin}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for InspectError {}
+
+macro_rules! from {
+    ($($variant:ident: $error:ty),*) => {$(
+        impl From<$error> for InspectError {
+            fn from(e: $error) -> Self {
+                InspectError::$variant(e)
+            }
+        }
+    )*};
+}
+
+from!(Local: LocalError, Oracle: OracleError, Diff: DiffError, Point: PointError);

@@ -1,0 +1,495 @@
+//! Everything that can be said about a derivative at a point, as one value.
+
+use super::meaning::Meaning;
+use super::numbers::{Answer, Computed, Task};
+use super::ties;
+use super::{Ask, Coordinates, InspectError, Status};
+use crate::show::{self, Rows, width};
+use crease_core::cost::{Prices, cost};
+use crease_core::differentiate::{How, Mode, Technique, backprop, forprop, jacobian};
+use crease_core::differentiate::{Overhead, overhead};
+use crease_core::{Program, Rational};
+use crease_oracles::{ClarkeElement, Conservative, KinkReport, Verdict};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Differentiates a program at a point, and says what the answer is.
+///
+/// ```
+/// use crease::inspect::{inspect, Ask, Status};
+/// let p = crease::trace(1, |x| crease::relu(x[0]) - crease::relu(-x[0]))?; // the identity
+/// let i = inspect(&p, &[0.0], &Ask::default())?;
+/// assert_eq!(i.gradient(), [0.0]); // what the chain rule returns, with relu'(0) = 0
+/// assert_eq!(i.status(), Status::Conservative); // and what that is
+/// assert_eq!(i.clarke().unwrap().gradient[0].to_string(), "1"); // a true one
+/// assert_eq!(i.verdict().unwrap().word(), "yes"); // the function is differentiable
+/// assert!(!i.conservative().unwrap().is_singleton()); // other choices give other answers
+/// assert_eq!((i.kinks().len(), i.judge(&[1.0])), (2, Status::Gradient));
+/// println!("{i}"); // all of it, as the command-line tool shows it
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn inspect<'p>(
+    program: &'p Program,
+    point: &(impl Coordinates + ?Sized),
+    ask: &Ask<'_>,
+) -> Result<Inspection<'p>, InspectError> {
+    let inputs = point.inputs(program)?;
+    let (p, derived) = derive(program, ask)?;
+    let computed = Task { program: &derived, watched: Some(&p) }.compute(&inputs, ask.numbers, &ask.limits)?;
+    let costs = Costs {
+        program: cost(&p).at(&Prices::unit()),
+        counted: cost(&derived).at(&Prices::unit()),
+        theorem: match ask.jacobian {
+            true => None,
+            false => Some(overhead(&p, &ask.how, ask.mode, &Prices::unit())?),
+        },
+    };
+    let smooth = computed.met.is_empty() && computed.certain;
+    let meaning = match ask.jacobian || (smooth && !ask.report) {
+        true => Meaning::NotAsked,
+        false => Meaning::of(&p, &inputs, !trusted_joints(&p, &ask.how).is_empty(), ask),
+    };
+    let word = match (ask.jacobian, ask.mode) {
+        (true, _) => "jacobian",
+        (false, Mode::Backward) => "backprop",
+        (false, Mode::Forward) => "forprop",
+    };
+    let (how, directions, jacobian) = (ask.how.clone(), ask.directions, ask.jacobian);
+    let (only, right) = (None, None);
+    let mut inspection =
+        Inspection { program: p, how, computed, costs, word, jacobian, smooth, meaning, directions, only, right };
+    let derivatives = inspection.derivatives(0);
+    let only = inspection.meaning.only_element(&inspection.computed, derivatives);
+    let right = inspection.meaning.is_gradient(&inspection.computed, derivatives);
+    (inspection.only, inspection.right) = (only, right);
+    Ok(inspection)
+}
+
+/// The program that is asked about, and its derivative, as [`Ask`] says.
+pub fn derive<'p>(program: &'p Program, ask: &Ask<'_>) -> Result<(Cow<'p, Program>, Program), InspectError> {
+    let p = match ask.output {
+        Some(k) => Cow::Owned(pick(program, k)?),
+        None => Cow::Borrowed(program),
+    };
+    let derived = match (ask.jacobian, ask.mode) {
+        (true, mode) => jacobian(&p, &ask.how, mode),
+        (_, Mode::Backward) => backprop(&p, &ask.how),
+        (_, Mode::Forward) => forprop(&p, &ask.how),
+    }?;
+    Ok((p, derived))
+}
+
+/// The same program with one of its outputs only.
+pub fn pick(p: &Program, k: usize) -> Result<Program, InspectError> {
+    p.with_outputs(&[k]).ok_or_else(|| {
+        let n = p.outputs().len();
+        let count = if n == 1 { "1 output".into() } else { format!("{n} outputs") };
+        InspectError::Other(format!("there is no output {k}: `{}` has {count}, counted from 0", p.name()))
+    })
+}
+
+/// The callees whose derivative is taken from a joint program that their author wrote.
+fn trusted_joints(p: &Program, how: &How) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for q in p.library().iter().map(|q| &**q).chain([p]) {
+        for c in q.callees().iter().filter(|c| c.joint.is_some()) {
+            let used = matches!(how.technique_of(c.program.name()), Technique::Auto | Technique::Joint);
+            if used && !names.iter().any(|n| n == c.program.name()) {
+                names.push(c.program.name().into());
+            }
+        }
+    }
+    names
+}
+
+/// What the program and its derivative cost, at unit prices.
+#[derive(Clone, Debug)]
+pub struct Costs {
+    /// The program.
+    pub program: Rational,
+    /// The derivative, counted.
+    pub counted: Rational,
+    /// What Theorem 2 says of it; nothing for a Jacobian.
+    pub theorem: Option<Overhead>,
+}
+
+/// What can be said about a derivative at a point: see [`inspect()`]. It displays as the text of `crease grad`, and serializes as its JSON.
+#[derive(Debug)]
+pub struct Inspection<'p> {
+    program: Cow<'p, Program>,
+    how: How,
+    computed: Computed,
+    costs: Costs,
+    /// What was asked for: backprop, forprop or jacobian.
+    word: &'static str,
+    jacobian: bool,
+    /// Whether no kink was met.
+    smooth: bool,
+    /// What the oracles say.
+    meaning: Meaning,
+    directions: u64,
+    /// If the conservative gradient has one element, whether the result is that.
+    only: Option<bool>,
+    /// If the program is certainly differentiable, whether the result is the gradient.
+    right: Option<bool>,
+}
+
+impl Inspection<'_> {
+    /// What differentiation returned for the first output: all its numbers, one input after the other, as the nearest floats.
+    pub fn gradient(&self) -> Vec<f64> {
+        self.derivatives(0).iter().flat_map(|a| a.near.data()).copied().collect()
+    }
+
+    /// The same exactly, where it was computed exactly.
+    pub fn exact_gradient(&self) -> Option<Vec<Rational>> {
+        let parts = self.derivatives(0).iter().map(|a| a.exact.as_ref()).collect::<Option<Vec<_>>>()?;
+        Some(parts.into_iter().flat_map(|t| t.data()).cloned().collect())
+    }
+
+    /// What the result of differentiation is.
+    pub fn status(&self) -> Status {
+        if self.is_derivative() {
+            return Status::Gradient;
+        }
+        match &self.meaning {
+            Meaning::Jump(_) => Status::Outside,
+            Meaning::Refused(why) => Status::Undecided(why.clone()),
+            _ if self.only == Some(false) => Status::Outside,
+            // an element of the conservative gradient by its making; perhaps it is more than that
+            Meaning::Known(k) => match self.exact_gradient().map(|g| k.judge(&g, self.directions)) {
+                Some(status @ (Status::Gradient | Status::Clarke)) => status,
+                _ => Status::Conservative,
+            },
+            Meaning::NotAsked | Meaning::Unknown(_) => Status::Conservative,
+        }
+    }
+
+    /// What an answer from elsewhere is worth, judged exactly as it is given: a rounded gradient is not the gradient. For answers in
+    /// floats there is [`judge_within`](Inspection::judge_within).
+    ///
+    /// ```
+    /// use crease::inspect::{inspect, Ask, Status};
+    /// let p = crease::trace(1, |x| crease::relu(x[0]) - crease::relu(-x[0]))?;
+    /// let i = inspect(&p, &[0.0], &Ask::default())?;
+    /// let judged = [0.0, 1.0, 2.0, 3.0].map(|g| i.judge(&[g]));
+    /// assert_eq!(judged, [Status::Conservative, Status::Gradient, Status::Conservative, Status::Outside]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn judge(&self, gradient: &(impl Coordinates + ?Sized)) -> Status {
+        match self.vector(gradient) {
+            Err(status) => status,
+            Ok(vector) => match &self.meaning {
+                Meaning::Known(k) => k.judge(&vector, self.directions),
+                _ => self.judge_smooth(|own| own == vector),
+            },
+        }
+    }
+
+    /// What an answer from elsewhere is worth if each of its numbers may be off by rounding, relative to its size: it is taken for
+    /// what it comes so close to, the gradient first. What it may be close to without our knowing is undecided.
+    ///
+    /// ```
+    /// use crease::inspect::{inspect, Ask, Status};
+    /// let p = crease::trace(1, |x| crease::abs(x[0]) / 3.0)?;
+    /// let i = inspect(&p, &[0.0], &Ask::default())?;
+    /// assert_eq!(i.judge_within(&[1.0 / 3.0], 1e-9), Status::Clarke);
+    /// assert_eq!(i.judge_within(&[0.4], 1e-9), Status::Outside);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn judge_within(&self, gradient: &(impl Coordinates + ?Sized), relative: f64) -> Status {
+        let vector = match self.vector(gradient) {
+            Err(status) => return status,
+            Ok(vector) => vector,
+        };
+        let Some(off) = Rational::from_f64(relative.abs()) else {
+            return Status::Undecided("the tolerance is no finite number".into());
+        };
+        let close = |other: &[Rational]| {
+            let near = |(a, b): (&Rational, &Rational)| (a - b).abs() <= &off * &a.abs().max(b.abs());
+            other.len() == vector.len() && other.iter().zip(&vector).all(near)
+        };
+        match &self.meaning {
+            Meaning::Known(k) => {
+                if let Some((_, status)) = k.landmarks().find(|(other, _)| close(other)) {
+                    return status;
+                }
+                match k.judge(&vector, self.directions) {
+                    Status::Outside if !k.is_beyond(&vector, &off) => {
+                        Status::Undecided("it is so close to the conservative gradient that it may be in it".into())
+                    }
+                    status => status,
+                }
+            }
+            _ => self.judge_smooth(|own| close(own)),
+        }
+    }
+
+    /// Without kinks there is one answer.
+    fn judge_smooth(&self, is_own: impl Fn(&[Rational]) -> bool) -> Status {
+        let near = || self.gradient().into_iter().map(Rational::from_f64).collect();
+        match (&self.meaning, self.exact_gradient().or_else(near)) {
+            (Meaning::NotAsked, Some(own)) if self.smooth && is_own(&own) => Status::Gradient,
+            (Meaning::NotAsked, Some(_)) if self.smooth && self.exact_gradient().is_some() => Status::Outside,
+            (Meaning::Jump(_), _) => Status::Outside,
+            (Meaning::Unknown(why) | Meaning::Refused(why), _) => Status::Undecided(why.clone()),
+            _ => Status::Undecided("the gradient is only known as floats".into()),
+        }
+    }
+
+    /// A gradient as exact numbers, or why it is none.
+    fn vector(&self, gradient: &(impl Coordinates + ?Sized)) -> Result<Vec<Rational>, Status> {
+        if self.jacobian {
+            return Err(Status::Undecided("a Jacobian is not judged; ask for one output".into()));
+        }
+        match gradient.inputs(&self.program) {
+            Ok(parts) => Ok(parts.iter().flat_map(|t| t.data()).cloned().collect()),
+            Err(e) => Err(Status::Undecided(e.to_string())),
+        }
+    }
+
+    /// The kinks that were met, each place once.
+    pub fn kinks(&self) -> &[ties::Met] {
+        &self.computed.met
+    }
+
+    /// What was computed, in which numbers, and why in those.
+    pub fn computed(&self) -> &Computed {
+        &self.computed
+    }
+
+    /// What the oracles say.
+    pub fn meaning(&self) -> &Meaning {
+        &self.meaning
+    }
+
+    /// A Clarke subgradient, with the direction that shows it.
+    pub fn clarke(&self) -> Option<&ClarkeElement> {
+        self.known().and_then(|k| k.clarke.as_ref().ok())
+    }
+
+    /// Whether the program is differentiable.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.known().map(|k| &k.decision.verdict)
+    }
+
+    /// The certificate of the verdict; that of a yes needs [`Ask::proof`].
+    pub fn certificate(&self) -> Option<String> {
+        self.known().and_then(|k| k.decision.certificate())
+    }
+
+    /// The conservative gradient.
+    pub fn conservative(&self) -> Option<&Conservative> {
+        self.known().and_then(|k| k.conservative.as_ref().ok())
+    }
+
+    /// What each kink can change, if that was asked for.
+    pub fn report(&self) -> Option<&KinkReport> {
+        self.known().and_then(|k| k.report.as_ref())
+    }
+
+    /// What the program and its derivative cost.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    fn known(&self) -> Option<&super::meaning::Known> {
+        match &self.meaning {
+            Meaning::Known(k) => Some(k),
+            Meaning::NotAsked | Meaning::Unknown(_) | Meaning::Refused(_) | Meaning::Jump(_) => None,
+        }
+    }
+}
+
+impl Inspection<'_> {
+    /// Whether the result is certainly the derivative itself, and not only something that a convention picked.
+    fn is_derivative(&self) -> bool {
+        self.smooth || self.only == Some(true) || self.right == Some(true)
+    }
+
+    /// The values of the outputs.
+    pub fn values(&self) -> &[Answer] {
+        &self.computed.outputs[..self.program.outputs().len()]
+    }
+
+    /// The derivatives of output `k` by each input.
+    pub fn derivatives(&self, k: usize) -> &[Answer] {
+        let n = self.program.inputs().len();
+        &self.computed.outputs[self.program.outputs().len() + k * n..][..n]
+    }
+
+    /// What the result is, in words.
+    fn remark(&self) -> String {
+        let what = match (self.jacobian, self.is_derivative()) {
+            (false, true) if self.smooth => "the gradient",
+            (false, true) if self.only == Some(true) => {
+                return "the gradient: the conservative gradient is this one element".into();
+            }
+            (false, true) => "the gradient, as it happens",
+            (false, false) if self.meaning.jumps() => "no derivative: the program jumps here",
+            (false, false) if self.meaning.is_refused() => {
+                "what differentiation returns; what that is could not be told"
+            }
+            (false, false) if self.only == Some(false) => "no element of the conservative gradient",
+            (false, false) => "an element of the conservative gradient",
+            (true, true) => "the Jacobian",
+            (true, false) => "an element of the conservative Jacobian",
+        };
+        let mut notes = ties::conventions(&self.program, &self.computed.met, &self.how.selection);
+        let joints = trusted_joints(&self.program, &self.how);
+        if !joints.is_empty() {
+            let names: Vec<String> = joints.iter().map(|n| format!("`{n}`")).collect();
+            notes.push(format!("by the joint program of {}", names.join(", ")));
+        }
+        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        let rounded = match (&self.computed.float_because, self.computed.certain) {
+            (None, _) => "",
+            (Some(_), true) => ", in f64",
+            (Some(_), false) => ", in f64; ties were decided on rounded values",
+        };
+        format!("{what}{notes}{rounded}")
+    }
+
+    /// How many elements were at a kink.
+    fn kink_count(&self) -> usize {
+        self.computed.met.iter().map(|m| m.elements).sum()
+    }
+
+    fn text(&self) -> String {
+        let mut rows = Rows::default();
+        let remark = self.remark();
+        let values: Vec<String> = self.values().iter().map(|a| show::answer(a, false)).collect();
+        let names: Vec<&str> = self.program.inputs().iter().map(|i| &*i.name).collect();
+        let scalar = |a: &Answer| a.near.shape().is_scalar();
+        let kinks = show::count(self.kink_count());
+        if let ([value], [derivative]) = (&values[..], self.derivatives(0))
+            && scalar(derivative)
+        {
+            let derivative = show::answer(derivative, false);
+            let clarke = self.meaning.number().unwrap_or_default();
+            let width = width([&**value, &derivative, &kinks, &clarke]);
+            rows.add("value", value);
+            rows.add(self.word, &format!("{derivative:<width$}  {remark}"));
+            self.meaning.lines(&mut rows, &names, width);
+            self.places(&mut rows, &kinks, width);
+        } else {
+            for (k, value) in values.iter().enumerate() {
+                rows.add(if k == 0 { "value" } else { "" }, value);
+            }
+            rows.add(self.word, &remark);
+            for k in 0..values.len() {
+                if values.len() > 1 {
+                    rows.add(&format!("  output {k}"), "");
+                }
+                let indent = if values.len() > 1 { "    " } else { "  " };
+                for (name, derivative) in names.iter().zip(self.derivatives(k)) {
+                    rows.add(&format!("{indent}{name}"), &show::answer(derivative, false));
+                }
+            }
+            self.meaning.lines(&mut rows, &names, 0);
+            self.places(&mut rows, &kinks, kinks.len());
+        }
+        self.meaning.report(&mut rows, &self.program);
+        if let Some(because) = &self.computed.float_because {
+            rows.add("arithmetic", &format!("f64 ({because})"));
+        }
+        rows.add("cost", &self.cost());
+        rows.text()
+    }
+
+    /// The kinks that were met, one line for each place.
+    fn places(&self, rows: &mut Rows, kinks: &str, width: usize) {
+        let met = &self.computed.met;
+        for (i, line) in show::columns(&ties::lines(met), &[]).lines().enumerate() {
+            let (label, kinks) = if i == 0 { ("kinks", kinks) } else { ("", "") };
+            rows.add(label, &format!("{kinks:<width$}  {line}"));
+        }
+        if let Some(others) = ties::others(met) {
+            rows.add("", &format!("{:<width$}  {others}", ""));
+        }
+    }
+
+    fn cost(&self) -> String {
+        let Costs { program, counted, theorem } = &self.costs;
+        let mut out = format!("P {} · {} {} counted", show::price(program), self.word, show::price(counted));
+        if let Some(theorem) = theorem {
+            let model = theorem.model.at(&Prices::unit());
+            out.push_str(&format!(", {} by Theorem 2", show::price(&model)));
+            if let Some(ratio) = model.checked_div(program) {
+                let bound = theorem.omega.as_ref().map_or("no bound".into(), |o| format!("bound {} x", show::ratio(o)));
+                out.push_str(&format!(" ({} x, {bound})", show::ratio(&ratio)));
+            }
+        }
+        out
+    }
+
+    fn json(&self) -> Value {
+        let by_input = |k: usize, show: &dyn Fn(&Answer) -> Option<Value>| -> Option<Value> {
+            let shown = self.derivatives(k).iter().map(show).collect::<Option<Vec<_>>>()?;
+            Some(show::object(self.program.inputs().iter().map(|i| &*i.name).zip(shown)))
+        };
+        let all = |show: &dyn Fn(&Answer) -> Option<Value>| -> Option<(Value, Value)> {
+            let values = self.values().iter().map(show).collect::<Option<Vec<_>>>()?;
+            let derivatives = (0..values.len()).map(|k| by_input(k, show)).collect::<Option<Vec<_>>>()?;
+            Some((show::one_or_list(values), show::one_or_list(derivatives)))
+        };
+        let field = if self.jacobian { "jacobian" } else { "gradient" };
+        let mut members: Vec<(&str, Value)> = Vec::new();
+        if let Some((value, derivative)) = all(&|a| Some(show::near(a))) {
+            members.extend([("value", value), (field, derivative)]);
+        }
+        let kind = match () {
+            () if self.is_derivative() => field,
+            () if self.meaning.jumps() || self.only == Some(false) => "none",
+            () if self.meaning.is_refused() => "undecided",
+            () => "conservative",
+        };
+        members.extend([
+            ("kind", kind.into()),
+            ("kinks", self.kink_count().into()),
+            ("certain", self.computed.certain.into()),
+        ]);
+        members.push(("arithmetic", self.computed.arithmetic().into()));
+        if let Some((value, derivative)) = all(&show::fractions) {
+            members.push(("exact", show::object([("value", value), (field, derivative)])));
+        }
+        let met = self.computed.met.iter().map(|m| {
+            show::object([
+                ("operation", m.operation.into()),
+                ("place", show::origin(m.site.origin.as_ref())),
+                ("text", m.site.text().into()),
+                ("elements", m.elements.into()),
+            ])
+        });
+        members.push(("met", met.collect()));
+        let names: Vec<&str> = self.program.inputs().iter().map(|i| &*i.name).collect();
+        members.extend(self.meaning.json(&names, &self.program));
+        let conventions = ties::conventions(&self.program, &self.computed.met, &self.how.selection);
+        members.push(("conventions", conventions.into()));
+        members.push(("cost", self.json_cost()));
+        show::object(members)
+    }
+
+    fn json_cost(&self) -> Value {
+        let Costs { program, counted, theorem } = &self.costs;
+        let mut members = vec![("program", show::number(program)), ("counted", show::number(counted))];
+        if let Some(theorem) = theorem {
+            members.push(("model", show::number(&theorem.model.at(&Prices::unit()))));
+            members.push(("omega", theorem.omega.as_ref().map_or(Value::Null, show::number)));
+        }
+        show::object(members)
+    }
+}
+
+impl fmt::Display for Inspection<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+impl Serialize for Inspection<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json().serialize(serializer)
+    }
+}

@@ -1,0 +1,162 @@
+//! What the answer is: a program and a point enter, one value leaves that holds everything that can be said there.
+//!
+//! | question | function | command |
+//! | --- | --- | --- |
+//! | what does differentiation return, and what is that? | [`inspect()`] | `crease grad` |
+//! | one true subgradient? | [`clarke()`] | `crease clarke` |
+//! | all limits of gradients? | [`all_gradients`] | `crease clarke --all` |
+//! | is it differentiable? | [`differentiable()`] | `crease differentiable` |
+//! | what can automatic differentiation return at all? | [`conservative()`] | `crease conservative` |
+//! | the derivative along directions? | [`directional()`] | `crease directional` |
+//! | along a basis? | [`lexicographic()`] | `crease lexicographic` |
+//!
+//! What to do, in which numbers and within which limits, is an [`Ask`]. Every answer displays as the text of its command and serializes as
+//! its JSON; its parts are public. Numbers are exact wherever operations and point allow it; an [`Answer`] says which they are.
+//!
+//! ```
+//! use crease::inspect::{inspect, Ask};
+//! let p = crease::formats::parse_expression("relu(x) - relu(-x)", &|_| None)?;
+//! let text = inspect(&p, "x=0", &Ask::default())?.to_string();
+//! let labels: Vec<&str> = text.lines().filter_map(|l| l.split_whitespace().next()).collect();
+//! assert_eq!(labels, ["value", "backprop", "clarke", "differentiable", "conservative", "kinks", "relu", "cost"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod all;
+mod at;
+mod clarke;
+mod compiled;
+mod conservative;
+mod contains;
+mod differentiable;
+mod directional;
+mod error;
+mod inspection;
+mod lexicographic;
+mod meaning;
+mod numbers;
+mod ties;
+
+pub use all::{Event, Neighbourhood, Wanted, all_gradients, gradient_json};
+pub use at::{At, Coordinates, Undecided, above};
+pub use clarke::{Clarke, clarke};
+pub use compiled::distance;
+pub use conservative::{Conservative, Told, conservative};
+pub use contains::Contains;
+pub use differentiable::{Answered, Differentiable, counts, differentiable};
+pub use directional::{Directional, directional};
+pub use error::InspectError;
+pub use inspection::{Costs, Inspection, derive, inspect, pick};
+pub use lexicographic::{Basis, Lexicographic, lexicographic};
+pub use meaning::{Answers, Known, Meaning};
+pub use numbers::{Answer, AtPoint, Computed, FloatBecause, Numbers, Portions, Task};
+pub use ties::Met;
+
+use crease_core::Limits;
+use crease_core::differentiate::{How, Mode};
+use crease_oracles::Progress;
+use std::fmt;
+use std::time::Duration;
+
+/// What to do at a point: how to differentiate, in which numbers, and how far to go.
+///
+/// ```
+/// use crease::inspect::{Ask, Numbers};
+/// use crease::Limits;
+/// let ask = Ask { numbers: Numbers::Exact, limits: Limits { bits: 256, ..Limits::default() }, ..Ask::default() };
+/// assert_eq!(ask.seed, 1);
+/// ```
+#[derive(Clone)]
+pub struct Ask<'a> {
+    /// What is picked at kinks, and how calls are differentiated.
+    pub how: How,
+    /// The direction in which derivatives travel.
+    pub mode: Mode,
+    /// Whether the derivatives of all outputs are wanted.
+    pub jacobian: bool,
+    /// The output that is asked about, where there are several.
+    pub output: Option<usize>,
+    /// In which numbers to differentiate. The oracles are exact whatever this says.
+    pub numbers: Numbers,
+    /// Where random directions begin.
+    pub seed: u64,
+    /// How many of them are looked at to see what a vector is.
+    pub directions: u64,
+    /// Whether the search for a verdict records what the certificate of a yes needs.
+    pub proof: bool,
+    /// Whether the kink report is wanted.
+    pub report: bool,
+    /// How far to go, and the way to stop it.
+    pub limits: Limits,
+    /// Beside a derivative, how many conflicts and how long a search for the verdict may take; [`differentiable()`] takes all that
+    /// the limits allow.
+    pub beside: (u64, Duration),
+    /// Told now and then how far a search for the verdict is.
+    pub watch: Option<&'a dyn Fn(&Progress)>,
+}
+
+impl Default for Ask<'_> {
+    fn default() -> Self {
+        Ask {
+            how: How::default(),
+            mode: Mode::Backward,
+            jacobian: false,
+            output: None,
+            numbers: Numbers::Auto,
+            seed: 1,
+            directions: 64,
+            proof: true,
+            report: false,
+            limits: Limits::default(),
+            beside: (2_000, Duration::from_secs(2)),
+            watch: None,
+        }
+    }
+}
+
+impl Ask<'_> {
+    /// The limits of a search beside a derivative, from now on.
+    fn search_limits(&self) -> Limits {
+        let (conflicts, time) = self.beside;
+        let limits = Limits { conflicts: self.limits.conflicts.min(conflicts), ..self.limits.clone() };
+        limits.within(time)
+    }
+}
+
+impl fmt::Debug for Ask<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ask")
+            .field("how", &self.how)
+            .field("numbers", &self.numbers)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a vector is at a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// The gradient: the program is differentiable there, and this is its derivative.
+    Gradient,
+    /// A Clarke subgradient.
+    Clarke,
+    /// An element of the conservative gradient of automatic differentiation; not known to be more than that.
+    Conservative,
+    /// None of these.
+    Outside,
+    /// Not known, for this reason.
+    Undecided(String),
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Status::Gradient => f.write_str("the gradient"),
+            Status::Clarke => f.write_str("a Clarke subgradient"),
+            Status::Conservative => f.write_str("an element of the conservative gradient"),
+            Status::Outside => f.write_str("outside of the conservative gradient"),
+            Status::Undecided(why) => write!(f, "undecided: {why}"),
+        }
+    }
+}
