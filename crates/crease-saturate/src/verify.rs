@@ -386,7 +386,7 @@ mod tests {
         let read =
             |text: &str| parse_expression(&format!("0 * (x + y + z) + ({text})"), &|_| None).expect("an expression");
         let simple = |text: &str| crease_core::simplify(&read(text)).expect("a program");
-        verify(&simple(a), &simple(b), 1, None)
+        verify(&simple(a), &simple(b), 1, &Limits::default())
     }
 
     #[test]
