@@ -10,7 +10,7 @@ use crease::theorem3::{Derivative, figures};
 use crease_core::local::localize;
 use crease_core::random::SplitMix64;
 use crease_core::{Op, Program, Rational, run};
-use crease_formats::draw::{Drawing, svg};
+use crease_draw::{Drawing, svg};
 use crease_oracles::{
     EnumerateLimits, HullPosition, identity, in_hull, lexicographic, lexicographic_forward, neighbouring_gradients,
 };

@@ -10,7 +10,7 @@ use crease_core::cost::{Count, Prices, cost, overhead, tally};
 use crease_core::differentiate::{How, Mode, Selection, backprop, forprop};
 use crease_core::random::SplitMix64;
 use crease_core::{Program, Rational, Tensor, max, relu, run, times_relu, trace};
-use crease_formats::draw::{Drawing, svg};
+use crease_draw::{Drawing, svg};
 
 pub const ITEMS: &[Item] = &[
     Item::statement("proof-of-theorem-2").about("The costs in the proof of Theorem 2", "Appendix B").claims(

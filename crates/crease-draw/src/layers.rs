@@ -7,7 +7,7 @@
 //! An edge over several rows steps on one vertex in each row between, and all edges of one value share these steps: a
 //! value that is used in many places then rises like a trunk with branches, not like a sheaf.
 
-use super::graph::{Graph, Kind};
+use crate::graph::{Graph, Kind};
 use std::collections::HashMap;
 
 /// A link between a vertex and one in the row above it.

@@ -3,10 +3,10 @@
 //! Only what a layout cannot know is said: kinds by colour and shape, inputs in one row and in a good order, boxes as
 //! clusters.
 
-use super::Direction;
-use super::graph::{Graph, Kind, Scene};
-use super::label::subscript;
-use super::svg::colours;
+use crate::Direction;
+use crate::graph::{Graph, Kind, Scene};
+use crate::label::subscript;
+use crate::svg::colours;
 use std::fmt::Write;
 
 /// The text of a scene; `orders` has the inputs of each graph from left to right.

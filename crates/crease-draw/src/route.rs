@@ -4,7 +4,7 @@
 //! where the step is and slants only between rows. From it corners are left out as long as the line keeps clear of
 //! all nodes; most often a single straight line remains.
 
-use super::picture::Outline;
+use crate::picture::Outline;
 
 pub(super) type Point = (f64, f64);
 

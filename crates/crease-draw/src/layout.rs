@@ -4,15 +4,15 @@
 //! done from the inside out, by walking the list of graphs backwards: a graph that is done tells its size, and where
 //! arrows enter and leave it, to the one that holds it.
 
-use super::graph::{Graph, Kind, Node, Scene};
-use super::label::{subscript, width};
-use super::layers::{Layered, layers};
-use super::order::{Ports, order};
-use super::picture::Outline;
-use super::place::{Extent, place};
-use super::route::{CLEARANCE, Point, Solid};
-use super::tags::{Spot, Tag, Wish, tags};
-use super::ways::ways;
+use crate::graph::{Graph, Kind, Node, Scene};
+use crate::label::{subscript, width};
+use crate::layers::{Layered, layers};
+use crate::order::{Ports, order};
+use crate::picture::Outline;
+use crate::place::{Extent, place};
+use crate::route::{CLEARANCE, Point, Solid};
+use crate::tags::{Spot, Tag, Wish, tags};
+use crate::ways::ways;
 use std::collections::BTreeMap;
 
 /// The diameter of circles.

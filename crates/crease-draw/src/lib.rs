@@ -44,7 +44,7 @@ use crease_core::Program;
 /// How to draw.
 ///
 /// ```
-/// use crease_formats::draw::{Direction, Drawing};
+/// use crease_draw::{Direction, Drawing};
 /// let how = Drawing { nested: true, ..Drawing::default() };
 /// assert_eq!((how.max_nodes, how.direction), (500, Direction::Up));
 /// ```
@@ -67,7 +67,7 @@ impl Default for Drawing {
 /// Where the arrows of a drawing point.
 ///
 /// ```
-/// use crease_formats::draw::Direction;
+/// use crease_draw::Direction;
 /// assert_eq!(Direction::default(), Direction::Up);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub enum Direction {
 /// Why a program was not drawn.
 ///
 /// ```
-/// use crease_formats::draw::{Drawing, svg};
+/// use crease_draw::{Drawing, svg};
 /// let p = crease_core::trace(2, |x| x[0] * x[1]).unwrap();
 /// let error = svg(&p, &Drawing { max_nodes: 3, ..Drawing::default() }).unwrap_err();
 /// assert_eq!(
@@ -126,7 +126,7 @@ fn advice(flat: Option<usize>, limit: usize) -> String {
 /// Boxes of a nested drawing are clusters. The inputs are kept in one row and in the order that [`svg()`] has found.
 ///
 /// ```
-/// use crease_formats::draw::{Drawing, dot};
+/// use crease_draw::{Drawing, dot};
 /// let p = crease_core::trace(2, |x| x[0] * x[1]).unwrap();
 /// let text = dot(&p, &Drawing::default()).unwrap();
 /// assert!(text.starts_with("digraph \"f\" {"));
@@ -141,7 +141,7 @@ pub fn dot(p: &Program, how: &Drawing) -> Result<String, DrawError> {
 /// A program as an SVG image: one self-contained element, on white ground.
 ///
 /// ```
-/// use crease_formats::draw::{Drawing, svg};
+/// use crease_draw::{Drawing, svg};
 /// let p = crease_core::trace(1, |x| crease_core::relu(x[0])).unwrap();
 /// let text = svg(&p, &Drawing::default()).unwrap();
 /// assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n"));
@@ -153,7 +153,7 @@ pub fn svg(p: &Program, how: &Drawing) -> Result<String, DrawError> {
 /// What [`svg()`] draws, as data: every node and every arrow with its place.
 ///
 /// ```
-/// use crease_formats::draw::{Drawing, Kind, picture};
+/// use crease_draw::{Drawing, Kind, picture};
 /// let p = crease_core::trace(2, |x| x[0] * x[1]).unwrap();
 /// let picture = picture(&p, &Drawing::default()).unwrap();
 /// let product = picture.marks.iter().find(|m| m.kind == Kind::Operation).unwrap();

@@ -8,8 +8,8 @@
 //! The method is the usual one: sweeps that sort each row by the mean position of its neighbours, each followed by
 //! exchanges of neighbours while that lowers the price. The best order seen is kept.
 
-use super::graph::{Graph, Kind};
-use super::layers::Layered;
+use crate::graph::{Graph, Kind};
+use crate::layers::Layered;
 
 const CROSSING: u64 = 10;
 const INPUTS_EXCHANGED: u64 = 8;

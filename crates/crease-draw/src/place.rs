@@ -6,7 +6,7 @@
 //! an isotonic regression, solved by pooling adjacent violators. Parents come to stand over the middle of their children
 //! by themselves.
 
-use super::layers::Layered;
+use crate::layers::Layered;
 
 /// What the placement has to know of a vertex.
 pub(super) struct Extent {

@@ -3,17 +3,17 @@
 //! Graphs laid out one by one enter, a [`Picture`] leaves: boxes filled with what they hold, y downwards as in images, a border
 //! around. The list of graphs is walked forwards, since a box has its place before what is in it.
 
-use super::Direction;
-use super::graph::{Graph, Kind, Scene};
-use super::label::width;
-use super::layout::{TITLE, lay_out};
-use super::route::Point;
-use super::tags::{self, Tag};
+use crate::Direction;
+use crate::graph::{Graph, Kind, Scene};
+use crate::label::width;
+use crate::layout::{TITLE, lay_out};
+use crate::route::Point;
+use crate::tags::{self, Tag};
 
 /// The outline of a node.
 ///
 /// ```
-/// use crease_formats::draw::{Drawing, Outline, picture};
+/// use crease_draw::{Drawing, Outline, picture};
 /// let p = crease_core::trace(1, |x| crease_core::sigmoid(x[0]) * 2.0).unwrap();
 /// let picture = picture(&p, &Drawing::default()).unwrap();
 /// let outline = |text: &str| picture.marks.iter().find(|m| m.text == text).unwrap().outline;
@@ -38,7 +38,7 @@ pub enum Outline {
 /// A node of a picture.
 ///
 /// ```
-/// use crease_formats::draw::{Drawing, picture};
+/// use crease_draw::{Drawing, picture};
 /// let p = crease_core::trace(1, |x| crease_core::relu(x[0])).unwrap();
 /// let marks = picture(&p, &Drawing::default()).unwrap().marks;
 /// assert_eq!(marks.iter().map(|m| (&*m.text, m.row, m.nonsmooth)).collect::<Vec<_>>(), [
@@ -74,7 +74,7 @@ pub struct Mark {
 /// An arrow of a picture.
 ///
 /// ```
-/// use crease_formats::draw::{Drawing, picture};
+/// use crease_draw::{Drawing, picture};
 /// let p = crease_core::trace(1, |x| crease_core::relu(x[0])).unwrap();
 /// let picture = picture(&p, &Drawing::default()).unwrap();
 /// let line = &picture.lines[0];
@@ -93,10 +93,10 @@ pub struct Line {
     pub tip: bool,
 }
 
-/// A program laid out: [`picture()`](crate::draw::picture()) makes it.
+/// A program laid out: [`picture()`](crate::picture()) makes it.
 ///
 /// ```
-/// use crease_formats::draw::{Drawing, picture};
+/// use crease_draw::{Drawing, picture};
 /// let p = crease_core::trace(2, |x| x[0] + x[1]).unwrap();
 /// let picture = picture(&p, &Drawing::default()).unwrap();
 /// assert_eq!((picture.marks.len(), picture.lines.len()), (4, 3)); // with the output and the arrow to it

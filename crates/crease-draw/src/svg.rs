@@ -3,12 +3,12 @@
 //! Boxes first, outer before inner, then arrows, nodes, and small texts on top. Fonts are generic, every colour is written
 //! out, and the ground is white, so that the image looks the same on a dark page.
 
-use super::graph::Kind;
-use super::label::{subscript, width};
-use super::layout::{TITLE, letters, small};
-use super::picture::{Line, Mark, Outline, Picture, title_place};
-use super::route::rounded;
-use super::tags;
+use crate::graph::Kind;
+use crate::label::{subscript, width};
+use crate::layout::{TITLE, letters, small};
+use crate::picture::{Line, Mark, Outline, Picture, title_place};
+use crate::route::rounded;
+use crate::tags;
 use std::fmt::Write;
 
 const SERIF: &str = "font-family=\"Georgia, 'Times New Roman', 'DejaVu Serif', serif\" font-style=\"italic\"";

@@ -4,15 +4,15 @@
 //! to by the node that it replaces. Graphs come after those that hold them, so that every later step can walk the list
 //! forwards or backwards instead of recursing: programs may be nested very deeply.
 
-use super::label::{label, nonsmooth, number, short};
-use super::{DrawError, Drawing};
+use crate::label::{label, nonsmooth, number, short};
+use crate::{DrawError, Drawing};
 use crease_core::{Atom, Op, Program};
 use std::collections::{HashMap, HashSet};
 
 /// What a node of a drawing stands for.
 ///
 /// ```
-/// use crease_formats::draw::{Drawing, Kind, picture};
+/// use crease_draw::{Drawing, Kind, picture};
 /// let p = crease_core::trace(1, |x| x[0] * x[0]).unwrap();
 /// let picture = picture(&p, &Drawing::default()).unwrap();
 /// assert_eq!(picture.marks.iter().filter(|m| m.kind == Kind::Output).count(), 1);

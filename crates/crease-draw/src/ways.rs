@@ -4,10 +4,10 @@
 //! along one trunk and part from it where they have to, so that one sees that they carry the same value; arrows that join
 //! the same two nodes are moved apart.
 
-use super::graph::{Edge, Graph};
-use super::layers::Layered;
-use super::layout::Sized;
-use super::route::{CLEARANCE, Point, Solid, shorten};
+use crate::graph::{Edge, Graph};
+use crate::layers::Layered;
+use crate::layout::Sized;
+use crate::route::{CLEARANCE, Point, Solid, shorten};
 use std::collections::BTreeMap;
 
 /// The ways of all edges. `bands` are the bottom and the top of each row, `title` is in the way as well.

@@ -3,14 +3,14 @@
 //! Arrows and what is to be said about them enter, placed [`Tag`]s leave. Numbers of results stay near the start of an
 //! arrow and numbers of arguments near its tip; a shape may slide along.
 
-use super::label::width;
-use super::route::{Point, Solid, crosses_box, length};
+use crate::label::width;
+use crate::route::{Point, Solid, crosses_box, length};
 
 /// A small text beside an arrow: the shape of a tensor, or a number that tells results or arguments apart.
 ///
 /// ```
 /// use crease_core::{Shape, trace_shapes};
-/// use crease_formats::draw::{Drawing, picture};
+/// use crease_draw::{Drawing, picture};
 /// let p = trace_shapes(&[Shape::vector(3).unwrap()], |x| vec![x[0].sum()]).unwrap();
 /// let tags: Vec<_> = picture(&p, &Drawing::default()).unwrap().tags;
 /// assert_eq!(tags[0].text, "[3]");

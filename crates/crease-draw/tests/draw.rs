@@ -2,7 +2,7 @@
 
 use crease_core::op::{Choice, Comparison};
 use crease_core::{Atom, Builder, Kink, Lane, Op, Program, Rational, Shape, Tape, Ties, abs, max, relu, trace};
-use crease_formats::draw::{Direction, DrawError, Drawing, Kind, Mark, Outline, Picture, dot, picture, svg};
+use crease_draw::{Direction, DrawError, Drawing, Kind, Mark, Outline, Picture, dot, picture, svg};
 use std::sync::Arc;
 
 fn flat() -> Drawing {
