@@ -44,25 +44,15 @@
 //! - [`cost`]: what a program costs, and Theorem 2's bound on what its derivative costs.
 //! - [`losses`] and [`networks`]: ready programs for learning.
 //! - [`reductions`]: formulas as programs, and linear ReLU networks.
-//! - [`paper`], [`tables`], [`errata`]: the paper's programs, its cost tables computed, and where it slips.
-//! - [`beyond`]: unrolled algorithms and implicit functions, differentiated by other means than backprop, and what that costs.
-//! - [`conservativity`]: Definition 1, the chain rule along curves, put to the test.
-//! - [`training`]: gradient descent with what is picked at kinks as the one thing that changes.
-//! - [`theorem3`], [`products`]: p directional derivatives are a product of matrices, carried out, and products as programs.
+//!
+//! Not here: the paper itself, executed, is the crate `crease-paper`, with its programs, tables, errata, Theorem 3 and experiments;
+//! pictures of programs are `crease-draw`.
 
-pub mod beyond;
-pub mod conservativity;
 pub mod easy;
-pub mod errata;
 mod error;
 pub mod losses;
 pub mod networks;
-pub mod paper;
-pub mod products;
 pub mod reductions;
-pub mod tables;
-pub mod theorem3;
-pub mod training;
 pub mod tutorial;
 
 pub use easy::{Function, grad, hessian, jacobian, jvp, value_and_grad, vjp};

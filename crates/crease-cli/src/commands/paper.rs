@@ -8,7 +8,7 @@ use crate::writer::Writer;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use comfy_table::presets::NOTHING;
-use crease::errata::{Erratum, errata};
+use crease_paper::errata::{Erratum, errata};
 use crease_paper::{Item, Outcome, find, items, page};
 use serde_json::Value;
 use std::path::PathBuf;

@@ -153,7 +153,7 @@
 //!
 //! Levels matter because a derivative can be given for a whole program, and not only for operations. If you know a
 //! better way to differentiate a solver than going through its steps, you write its *joint* program, and the rest is
-//! unchanged: [`beyond`](crate::beyond) does it.
+//! unchanged. For linear systems and fixed points, `beyond` in the crate `crease-paper` does it.
 //!
 //! # Drawing
 //!

@@ -216,7 +216,7 @@
 //! convergence do not tell them apart. Looking at the ties does.
 //!
 //! Do not conclude that 1/2 is the better choice. This is one seed, of a network so small that losing two units is
-//! losing most of it. [`training`](crate::training) asks the question with more care. Conclude that a tie which
+//! losing most of it. `training` in the crate `crease-paper` asks the question with more care. Conclude that a tie which
 //! persists is worth knowing about, and that [`kinks`](crate::kinks()) is how to know.
 //!
 //! # To try
@@ -227,5 +227,5 @@
 //!   in both forms.
 //!
 //! The details: [`reductions`](crate::reductions) for formulas and linear networks, [`networks`](crate::networks) and
-//! [`losses`](crate::losses) for those that learn, [`theorem3`](crate::theorem3) for the other lower bound, on
-//! directional derivatives and products of matrices.
+//! [`losses`](crate::losses) for those that learn. The other lower bound, on directional derivatives and products of
+//! matrices, is `theorem3` in the crate `crease-paper`.
