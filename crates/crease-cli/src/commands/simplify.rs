@@ -9,9 +9,9 @@ use crate::source::SourceArgs;
 use crate::transform::{dictionary, not_lowered};
 use anyhow::{Result, ensure};
 use clap::Args;
+use crease::saturate::{Error, Limit, Options, Simplest, Verified, simplest};
 use crease_core::cost::{Price, Prices};
 use crease_core::dictionary::Dictionary;
-use crease_saturate::{Error, Limit, Options, Simplest, Verified, simplest};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::time::Instant;
@@ -65,7 +65,7 @@ impl Simplify {
         let time = deadline(Some(self.seconds))?.map(|end| end.saturating_duration_since(Instant::now()));
         let interrupt = Interrupt::listen();
         let progress = RefCell::new(Progress::new());
-        let watch = |p: &crease_saturate::Progress| {
+        let watch = |p: &crease::saturate::Progress| {
             progress.borrow_mut().say(|| format!("round {}, {} terms", p.iterations, output::count(p.nodes)));
             !interrupt.is_set()
         };

@@ -225,7 +225,7 @@ pub fn hardness(form: SatForm, seed: u64) -> Run {
             Satisfiability::Unknown(_) => false,
         });
         let certificate = solved.decision.certificate().ok_or("a verdict without a certificate")?;
-        checked += usize::from(crease_check::check(certificate.as_bytes()).is_ok());
+        checked += usize::from(crease::check::check(certificate.as_bytes()).is_ok());
         relus = relus.max(solved.program.equations().filter(|e| e.op.name() == "relu").count());
     }
     o.always("∂ᶜF(0) ≠ {0} if and only if the formula is satisfiable", right, 60);

@@ -4,12 +4,12 @@ use super::item::{Item, Kind, Run};
 use super::outcome::Outcome;
 use super::sample;
 use crate::programs;
+use crease::saturate::{Options, simplest};
 use crease_core::cost::{Price, Prices, cost, tally};
 use crease_core::dictionary::Dictionary;
 use crease_core::differentiate::{How, Selection, backprop, forprop};
 use crease_core::random::SplitMix64;
 use crease_core::{Program, Rational, Tensor, inline, relu, run, trace};
-use crease_saturate::{Options, simplest};
 use std::sync::Arc;
 
 pub const ITEMS: &[Item] = &[

@@ -90,8 +90,8 @@
 //! matrices, as 3-SAT.
 //!
 //! Better upper bounds can be searched for. [`simplify`](crate::simplify()) does the modest part: it shares what is
-//! computed twice and drops what is not used. It does not know that a b + a c is a (b + c); the crate `crease-saturate`
-//! and the command `crease simplify` do.
+//! computed twice and drops what is not used. It does not know that a b + a c is a (b + c); `saturate`, a feature
+//! of this crate, and the command `crease simplify` do.
 //!
 //! ```
 //! use crease::{cost::cost, simplify, trace};

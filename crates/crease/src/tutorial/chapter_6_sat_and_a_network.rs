@@ -40,7 +40,7 @@
 //! ```
 //! use crease::{local::localize, oracles::{conservative, differentiable, Effort, Verdict}, Function, Rational};
 //! use crease::reductions::{model_from_direction, origin, sat_program, Cnf};
-//! use crease_check::{check, Claim};
+//! use crease::check::{check, Claim};
 //!
 //! let clause = |signs: i32| (0..3).map(|i| if signs >> i & 1 == 0 { i + 1 } else { -i - 1 }).collect();
 //! let seven = Cnf { variables: 3, clauses: (0..7).map(clause).collect() };
