@@ -1,7 +1,7 @@
 //! Errata of the paper, as text and as JSON: below tables, and at the end of the report.
 
-use crease::errata::Erratum;
 use crease::show::{self, object};
+use crease_paper::errata::Erratum;
 use serde_json::Value;
 
 /// Errata as paragraphs.

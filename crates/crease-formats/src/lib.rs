@@ -13,7 +13,6 @@
 //! ```
 
 pub mod dimacs;
-pub mod draw;
 pub mod point;
 pub mod text;
 

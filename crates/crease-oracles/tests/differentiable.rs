@@ -9,7 +9,7 @@ use crease_core::{Cancel, Limits};
 use crease_core::{Var, max, min, relu, trace};
 use crease_oracles::{Argument, Decision, Effort, Limit, Verdict, clarke_along, differentiable};
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::d0::{case, small};
 use support::networks::{Head, network, sum};
 use support::{Rng, dot, ints, model_at, r};

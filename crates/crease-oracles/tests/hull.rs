@@ -9,6 +9,7 @@ use crease_oracles::{
     HullPosition, Membership, OracleError, Stationarity, conservative, gradient_at_choices, hull_vertices, in_hull,
     membership_among, neighbouring_gradients,
 };
+use std::time::Duration;
 use support::arrangements::{braid, cross_polytope, weighted_relus};
 use support::elimination::has_direction;
 use support::{Rng, dot, ints, model_at, r};

@@ -3,19 +3,20 @@
 //!
 //! Nothing enters but the paper's statements, which are written down here in other words; what leaves is, for each
 //! [`Item`], an [`Outcome`]: what was run, and [`Fact`]s, each a figure of the paper beside ours, with a [`Verdict`]. Where the two
-//! differ, an [erratum](crease::errata) must say why; a difference without one is a defect of crease or news about the paper.
+//! differ, an [erratum](errata) must say why; a difference without one is a defect of crease or news about the paper.
 //!
-//! | room | what it holds |
+//! | where | what |
 //! | --- | --- |
-//! | `item` | items, kinds, the list of all |
-//! | `outcome` | facts and verdicts |
-//! | `section2` to `section5`, `appendix_a` to `appendix_d` | the items, where the paper has them |
-//! | `conservative` | Definition 1 along curves inside kinks |
-//! | `beyond` | unrolled algorithms, implicit functions, training |
-//! | `overhead` | Theorem 2 on the clock: families of programs against their number of inputs |
-//! | `sample` | random programs, points and formulas |
-//! | `plot` | curves as pictures |
-//! | `page` | the report as one page of HTML |
+//! | [`items()`], [`find`], [`Item`], [`Outcome`], [`Fact`] | the items in the paper's order, and what their computations find |
+//! | [`page()`], [`Plot`] | the report as one page of HTML; curves as pictures |
+//! | [`programs`] | the programs that the paper draws, costs and differentiates |
+//! | [`tables`] | Tables 1 to 3 and the cases of the appendix, computed, with the paper's figure beside each |
+//! | [`errata`] | where the paper slips, with the computation; the text of `ERRATA.md` |
+//! | [`theorem3`] | the lower bound on p directional derivatives, carried out: each step of the reduction as a program |
+//! | [`products`] | products of matrices as programs, naive and by Strassen and Winograd, and their counts |
+//! | [`experiments`] | Definition 1 along curves, unrolled and implicit functions, training, Theorem 2 on the clock |
+//!
+//! The first two rows are the report, and use the others, which do not know it.
 //!
 //! A theorem is not proved by running it. What is claimed for all programs is checked on many, exactly where that is possible; what
 //! is constructed in a proof is constructed; what is printed as a number is counted. Statements about complexity classes are shown by
@@ -29,26 +30,16 @@
 //! # Ok::<(), crease_paper::PaperError>(())
 //! ```
 
-mod appendix_a;
-mod appendix_b;
-mod appendix_c;
-mod appendix_d;
-mod beyond;
-mod conservative;
-mod item;
-mod outcome;
-mod overhead;
+pub mod errata;
+pub mod experiments;
+mod items;
 mod page;
 mod plot;
-mod sample;
-mod section2;
-mod section3;
-mod section4;
-mod section5;
+pub mod products;
+pub mod programs;
+pub mod tables;
+pub mod theorem3;
 
-pub use item::{Item, Kind, PaperError, find, items};
-pub use outcome::{Fact, Outcome, Picture, Verdict};
-pub use overhead::{Family, Measured, measure};
+pub use items::{Fact, Item, Kind, Outcome, PaperError, Picture, Verdict, find, items};
 pub use page::{PageError, page};
-
 pub use plot::{Axis, Plot, PlotError, Series};

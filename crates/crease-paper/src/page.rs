@@ -1,8 +1,8 @@
 //! The report as one page of HTML: outcomes enter, a page that refers to nothing outside leaves.
 
+use crate::errata::Erratum;
 use crate::{Item, Outcome};
 use askama::Template;
-use crease::errata::Erratum;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +76,7 @@ fn section(place: &str) -> &str {
 /// ```
 /// let item = crease_paper::find("figure-1").unwrap();
 /// let outcome = item.execute()?;
-/// let html = crease_paper::page(&[(item, outcome)], &crease::errata::errata()?)?;
+/// let html = crease_paper::page(&[(item, outcome)], &crease_paper::errata::errata()?)?;
 /// assert!(html.starts_with("<!doctype html>") && html.contains("Four programs") && html.contains("<svg"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -59,7 +59,7 @@ fn the_counts_are_those_of_the_paper() {
 
 #[test]
 fn all_items_agree_or_have_an_erratum() {
-    let known: BTreeSet<&str> = crease::errata::errata().unwrap().iter().map(|e| e.id).collect();
+    let known: BTreeSet<&str> = crease_paper::errata::errata().unwrap().iter().map(|e| e.id).collect();
     let mut failed = Vec::new();
     for item in items() {
         let outcome = item.execute().unwrap_or_else(|e| panic!("{e}"));

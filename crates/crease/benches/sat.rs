@@ -6,10 +6,10 @@
 //! certificate of the network. Verdicts must agree; nothing is asserted about time.
 
 use batsat::{BasicSolver, Lit, SolverInterface, lbool};
+use crease::check::check;
 use crease::formats::{Cnf, parse_dimacs};
 use crease::oracles::Effort;
 use crease::reductions::{SatForm, Satisfiability, solve};
-use crease_check::check;
 use crease_core::random::SplitMix64;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -40,39 +40,40 @@
 //! - [`run()`] in f64, f32, exact rationals, intervals or a prime field ([`number`]); [`kinks`] for what a run met.
 //! - [`inline()`], [`scalarize()`], [`simplify()`], [`dictionary`]: the same function as another program.
 //! - [`local`]: what a program looks like from one point, and [`oracles`]: what its derivative is there, at kinks too.
+//! - [`check`]: certificates of what the oracles say, checked by code that shares nothing with the search but exact arithmetic.
 //! - [`engine`]: programs compiled, for values, gradients and directional derivatives at the speed of loops written by hand.
 //! - [`cost`]: what a program costs, and Theorem 2's bound on what its derivative costs.
 //! - [`losses`] and [`networks`]: ready programs for learning.
 //! - [`reductions`]: formulas as programs, and linear ReLU networks.
-//! - [`paper`], [`tables`], [`errata`]: the paper's programs, its cost tables computed, and where it slips.
-//! - [`beyond`]: unrolled algorithms and implicit functions, differentiated by other means than backprop, and what that costs.
-//! - [`conservativity`]: Definition 1, the chain rule along curves, put to the test.
-//! - [`training`]: gradient descent with what is picked at kinks as the one thing that changes.
-//! - [`theorem3`], [`products`]: p directional derivatives are a product of matrices, carried out, and products as programs.
+//!
+//! # Features
+//!
+//! - `saturate`, off unless asked for: the module `saturate`, which looks for a cheaper program of the same function by equality
+//!   saturation, and verifies it. It is apart because nothing else here needs an e-graph.
+//!
+//! # What is elsewhere
+//!
+//! The paper itself, executed, is the crate `crease-paper`, with its programs, tables, errata, Theorem 3 and experiments;
+//! pictures of programs are `crease-draw`.
 
-pub mod beyond;
-pub mod conservativity;
 pub mod easy;
-pub mod errata;
 mod error;
 pub mod inspect;
 pub mod losses;
 pub mod networks;
-pub mod paper;
-pub mod products;
 pub mod reductions;
 pub mod show;
-pub mod tables;
-pub mod theorem3;
-pub mod training;
 pub mod tutorial;
 
 pub use easy::{Function, grad, hessian, jacobian, jvp, value_and_grad, vjp};
 pub use error::Error;
 
+pub use crease_check as check;
 pub use crease_engine as engine;
 pub use crease_formats as formats;
 pub use crease_oracles as oracles;
+#[cfg(feature = "saturate")]
+pub use crease_saturate as saturate;
 
 pub use crease_core::{cost, dictionary, differentiate, limits, local, number, op, program, shape};
 

@@ -7,7 +7,7 @@ use crate::writer::Writer;
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use crease::show;
-use crease_formats::draw::{DrawError, Drawing, dot, svg};
+use crease_draw::{DrawError, Drawing, dot, svg};
 
 /// Draw a program as a graph
 ///

@@ -9,10 +9,10 @@ use crate::transform::{dictionary, not_lowered};
 use anyhow::Result;
 use clap::Args;
 use crease::Limits;
+use crease::saturate::{Error, Limit, Options, Simplest, Verified, simplest};
 use crease::show::{self, object};
 use crease_core::cost::{Price, Prices};
 use crease_core::dictionary::Dictionary;
-use crease_saturate::{Error, Limit, Options, Simplest, Verified, simplest};
 use serde_json::Value;
 use std::cell::RefCell;
 
@@ -65,7 +65,7 @@ impl Simplify {
         let limits = Limits { terms: self.nodes, rounds: self.iterations, ..limits };
         let interrupt = Interrupt::listen();
         let progress = RefCell::new(Progress::new());
-        let watch = |p: &crease_saturate::Progress| {
+        let watch = |p: &crease::saturate::Progress| {
             progress.borrow_mut().say(|| format!("round {}, {} terms", p.iterations, show::count(p.nodes)));
             interrupt.look();
         };

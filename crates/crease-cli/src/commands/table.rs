@@ -4,9 +4,9 @@ use crate::errata;
 use anyhow::Result;
 use clap::Args;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use crease::errata::Erratum;
 use crease::show::{self, object};
-use crease::tables::{Cell, Column, Table as Figures, Verdict, cases, table1, table2, table3};
+use crease_paper::errata::Erratum;
+use crease_paper::tables::{Cell, Column, Table as Figures, Verdict, cases, table1, table2, table3};
 use serde_json::Value;
 
 /// Compute the paper's cost tables
@@ -54,7 +54,7 @@ impl Table {
 fn cited(tables: &[Figures]) -> Result<Vec<Erratum>> {
     let cells = || tables.iter().flat_map(|t| &t.columns).flat_map(|c| &c.cells);
     let wanted = |id: &str| cells().any(|c| matches!(c.verdict, Verdict::Differs(cited) if cited == id));
-    Ok(crease::errata::errata()?.into_iter().filter(|e| wanted(e.id)).collect())
+    Ok(crease_paper::errata::errata()?.into_iter().filter(|e| wanted(e.id)).collect())
 }
 
 /// The computed figure, in the symbols of the paper's table. Where it varies with the prices and the paper bounds it, its

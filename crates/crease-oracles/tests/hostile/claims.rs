@@ -199,7 +199,7 @@ fn other_claims(case: &Case, model: &LocalModel, claims: &mut Vec<Claim>) {
     if let Ok(l) = lexicographic(model, 0, &basis) {
         claims.push(Claim::Lexicographic { gradient: gradient(&l.gradient, l.radius.as_deref()), basis });
     }
-    let limits = &Limits { cells: 200, gradients: 50, deadline: None };
+    let limits = &Limits { cells: 200, gradients: 50, ..Limits::default() };
     if let Ok(list) = neighbouring_gradients(model, 0, limits) {
         for n in list.gradients.iter().take(3) {
             let gradient = gradient(&n.gradient, n.radius.as_deref());

@@ -11,7 +11,7 @@ use super::network::{Layer, ReluNetwork};
 pub(super) const MAX_EXPONENT: u32 = 16;
 
 /// The maximum of 2^k numbers as a linear ReLU network: k ReLU layers with 3 2^(k-1), ..., 6, 3 coordinates and weights -1, 0, 1.
-/// [`max_by_relu`](crate::paper::max_by_relu) is the same as a program with dense matrices.
+/// `max_by_relu` in the crate `crease-paper` is the same as a program with dense matrices.
 ///
 /// ```
 /// use crease::reductions::max_network;

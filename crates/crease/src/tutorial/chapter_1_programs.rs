@@ -153,18 +153,18 @@
 //!
 //! Levels matter because a derivative can be given for a whole program, and not only for operations. If you know a
 //! better way to differentiate a solver than going through its steps, you write its *joint* program, and the rest is
-//! unchanged: [`beyond`](crate::beyond) does it.
+//! unchanged. For linear systems and fixed points, `beyond` in the crate `crease-paper` does it.
 //!
 //! # Drawing
 //!
 //! A list of equations is a graph: an arrow from every value to the operations that use it. The pictures are those of
-//! the paper's Figure 1, with inputs at the bottom:
+//! the paper's Figure 1, with inputs at the bottom. The crate `crease-draw` makes them:
 //!
 //! ```
 //! # use crease::formats::parse;
 //! # let source = "program lasso(a, b) { let r = 2 * a + b - 2 return r * r + abs(a) + abs(b) }";
 //! # let lasso = parse(source)?.main().clone();
-//! use crease::formats::draw::{picture, svg, Drawing, Kind};
+//! use crease_draw::{picture, svg, Drawing, Kind};
 //!
 //! let image = svg(&lasso, &Drawing::default())?; // write it to a file and open it in a browser
 //! assert!(image.starts_with("<svg "));
@@ -180,5 +180,5 @@
 //! - Misspell `abs` in the text and read the message.
 //!
 //! The details: [`formats::text`](crate::formats::text) has the whole language, [`program`](crate::program) the data,
-//! [`number`](crate::number) the kinds of numbers, [`formats::draw`](crate::formats::draw) how to read a drawing. Next:
+//! [`number`](crate::number) the kinds of numbers, the docs of `crease-draw` how to read a drawing. Next:
 //! [what programs cost](super::chapter_2_cost).

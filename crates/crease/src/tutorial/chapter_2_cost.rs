@@ -71,9 +71,10 @@
 //! Figure 1 of the paper has two programs of the function a (b + c). P1 adds first, Q1 multiplies first:
 //!
 //! ```
-//! use crease::{cost::cost, paper::{p1, q1}, Function};
+//! use crease::{cost::cost, trace, Function};
 //!
-//! let (p, q) = (p1()?, q1()?);
+//! let p = trace(3, |x| x[0] * (x[1] + x[2]))?; // P1
+//! let q = trace(3, |x| x[0] * x[1] + x[0] * x[2])?; // Q1
 //! assert_eq!((cost(&p).to_string(), cost(&q).to_string()), ("2".into(), "3".into()));
 //!
 //! let at = [2.0, 3.0, 4.0];
@@ -89,15 +90,16 @@
 //! matrices, as 3-SAT.
 //!
 //! Better upper bounds can be searched for. [`simplify`](crate::simplify()) does the modest part: it shares what is
-//! computed twice and drops what is not used. It does not know that a b + a c is a (b + c); the crate `crease-saturate`
-//! and the command `crease simplify` do.
+//! computed twice and drops what is not used. It does not know that a b + a c is a (b + c); `saturate`, a feature
+//! of this crate, and the command `crease simplify` do.
 //!
 //! ```
-//! use crease::{cost::cost, paper::q1, simplify, trace};
+//! use crease::{cost::cost, simplify, trace};
 //!
 //! let twice = trace(2, |x| (x[0] + x[1]) * (x[0] + x[1]))?;
 //! assert_eq!((cost(&twice).to_string(), cost(&simplify(&twice)?).to_string()), ("3".into(), "2".into()));
-//! assert_eq!(cost(&simplify(&q1()?)?).to_string(), "3");
+//! let q = trace(3, |x| x[0] * x[1] + x[0] * x[2])?;
+//! assert_eq!(cost(&simplify(&q)?).to_string(), "3");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -107,24 +109,32 @@
 //! one could make a program cheaper by giving names to its parts.
 //!
 //! ```
-//! use crease::{cost::{cost, tally}, inline, paper::p2};
+//! use crease::{cost::{cost, tally}, formats::parse, inline};
 //!
-//! let p = p2()?; // Q1(a, c, d) + P1(b, c, d)
-//! assert_eq!((p.level(), cost(&p).to_string().as_str()), (2, "6"));
-//! let flat = inline(&p)?;
+//! let figure = parse("
+//!     program P1(a, b, c) = a * (b + c)
+//!     program Q1(a, b, c) = a * b + a * c
+//!     program P2(a, b, c, d) = Q1(a, c, d) + P1(b, c, d)
+//! ")?;
+//! let p = figure.main(); // the last one
+//! assert_eq!((p.level(), cost(p).to_string().as_str()), (2, "6"));
+//! let flat = inline(p)?;
 //! assert_eq!(flat.level(), 1);
-//! assert_eq!(tally(&flat), tally(&p));
+//! assert_eq!(tally(&flat), tally(p));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! The figure's P2 costs 3 + 2 + 1 = 6, while its function (a + b)(c + d) has a program of cost 3.
 //!
 //! ```
-//! use crease::{cost::cost, paper::p2, run, trace, Tensor};
+//! # let source = "program P1(a, b, c) = a * (b + c) program Q1(a, b, c) = a * b + a * c
+//! #     program P2(a, b, c, d) = Q1(a, c, d) + P1(b, c, d)";
+//! # let p2 = crease::formats::parse(source)?.main().clone();
+//! use crease::{cost::cost, run, trace, Tensor};
 //! let short = trace(4, |x| (x[0] + x[1]) * (x[2] + x[3]))?;
 //! assert_eq!(cost(&short).to_string(), "3");
 //! let at = [1.0, 2.0, 3.0, 4.0].map(Tensor::scalar);
-//! assert_eq!(run(&short, &at)?, run(&p2()?, &at)?);
+//! assert_eq!(run(&short, &at)?, run(&p2, &at)?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -135,6 +145,5 @@
 //! - Write a polynomial of degree 4 with powers and in Horner's form, and compare.
 //! - The maximum of n numbers costs n - 1 comparisons. Check it, and then look up what sorting is charged.
 //!
-//! The details: [`cost`](crate::cost) has tallies and prices, [`tables`](crate::tables) the paper's cost tables,
-//! computed, and [`errata`](crate::errata) where the two differ. Next: [what derivatives
-//! cost](super::chapter_3_backprop).
+//! The details: [`cost`](crate::cost) has tallies and prices; the crate `crease-paper` has the paper's cost tables,
+//! computed, and where the two differ. Next: [what derivatives cost](super::chapter_3_backprop).

@@ -172,7 +172,7 @@
 //! # let minimum = [Tensor::scalar(Rational::new(7, 8).unwrap()), Tensor::scalar(Rational::ZERO)];
 //! # let identity = trace(1, |x| relu(x[0]) - relu(-x[0]))?;
 //! use crease::oracles::{certificate_model, differentiable, Effort, Verdict};
-//! use crease_check::{check, Claim};
+//! use crease::check::{check, Claim};
 //!
 //! let model = localize(&identity, &[Tensor::scalar(Rational::ZERO)])?;
 //! let decision = differentiable(&model, 0, &Effort::default())?;

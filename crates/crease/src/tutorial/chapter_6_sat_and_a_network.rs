@@ -40,7 +40,7 @@
 //! ```
 //! use crease::{local::localize, oracles::{conservative, differentiable, Effort, Verdict}, Function, Rational};
 //! use crease::reductions::{model_from_direction, origin, sat_program, Cnf};
-//! use crease_check::{check, Claim};
+//! use crease::check::{check, Claim};
 //!
 //! let clause = |signs: i32| (0..3).map(|i| if signs >> i & 1 == 0 { i + 1 } else { -i - 1 }).collect();
 //! let seven = Cnf { variables: 3, clauses: (0..7).map(clause).collect() };
@@ -216,7 +216,7 @@
 //! convergence do not tell them apart. Looking at the ties does.
 //!
 //! Do not conclude that 1/2 is the better choice. This is one seed, of a network so small that losing two units is
-//! losing most of it. [`training`](crate::training) asks the question with more care. Conclude that a tie which
+//! losing most of it. `training` in the crate `crease-paper` asks the question with more care. Conclude that a tie which
 //! persists is worth knowing about, and that [`kinks`](crate::kinks()) is how to know.
 //!
 //! # To try
@@ -227,5 +227,5 @@
 //!   in both forms.
 //!
 //! The details: [`reductions`](crate::reductions) for formulas and linear networks, [`networks`](crate::networks) and
-//! [`losses`](crate::losses) for those that learn, [`theorem3`](crate::theorem3) for the other lower bound, on
-//! directional derivatives and products of matrices.
+//! [`losses`](crate::losses) for those that learn. The other lower bound, on directional derivatives and products of
+//! matrices, is `theorem3` in the crate `crease-paper`.

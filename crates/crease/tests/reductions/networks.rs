@@ -5,9 +5,8 @@ use crease::cost::{Prices, cost};
 use crease::dictionary::{Dictionary, outside};
 use crease::local::{LocalModel, Node, localize};
 use crease::oracles::gradient_at_choices;
-use crease::paper::max_by_relu;
 use crease::reductions::{Layer, ReductionError, ReluNetwork, SignMatrix, max_network};
-use crease::{Function, Program, Rational, Tensor, relu, trace};
+use crease::{Program, Rational, Tensor, relu, trace};
 use crease_core::random::SplitMix64;
 use std::collections::BTreeSet;
 
@@ -21,7 +20,6 @@ fn the_lemma_on_maxima() {
         assert_eq!(widths, want);
         assert!(widths.iter().all(|&w| w <= 3 << (k - 1)));
         assert_eq!((network.relu_layers(), network.relus()), (k as usize, widths.iter().sum()));
-        let dense = Function::from(max_by_relu(k).unwrap());
         let program = network.program().unwrap();
         for round in 0..40 {
             // a narrow range makes ties
@@ -32,7 +30,6 @@ fn the_lemma_on_maxima() {
             assert_eq!(value(&program, &integers(&at)), Rational::from(max));
             let floats: Vec<f64> = at.iter().map(|&x| x as f64).collect();
             assert_eq!(network.evaluate(&floats).unwrap(), max as f64);
-            assert_eq!(dense.value(&floats).unwrap(), max as f64);
         }
     }
     assert!(max_network(0).is_err() && max_network(40).is_err());

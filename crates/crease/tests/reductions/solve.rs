@@ -4,10 +4,10 @@
 use crate::sat::formulas;
 use crate::support::satisfiable;
 use crease::Limits;
+use crease::check::{Claim, check};
 use crease::formats::{Cnf, parse_dimacs};
 use crease::oracles::Effort;
 use crease::reductions::{SatForm, Satisfiability, Solved, solve};
-use crease_check::{Claim, check};
 use std::path::Path;
 
 /// Decides a formula, with the model and the certificate checked.
