@@ -381,20 +381,19 @@ fn weights_of_both_signs() {
 #[test]
 fn limits_end_it_with_what_was_found() {
     let model = model_at(&sum_of_relus(&braid(5), 1), &[0; 5]);
-    let within = |limits| {
+    let within = |limits: &Limits| {
         let found = neighbouring_gradients(&model, 0, limits).unwrap();
         checked(&model, &found);
         assert!(!found.complete());
         (found.cells, found.gradients.len(), found.limit.unwrap())
     };
-    let none = &Limits::default();
-    assert_eq!(within(&Limits { cells: 100, ..none }), (100, 100, EnumerateLimit::Cells(100)));
-    assert_eq!(within(&Limits { cells: 0, ..none }), (0, 0, EnumerateLimit::Cells(0)));
-    assert_eq!(within(&Limits { gradients: 33, ..none }), (33, 33, EnumerateLimit::Gradients(33)));
-    let (cells, _, limit) = within(&Limits { deadline: Some(Instant::now()), ..none });
+    assert_eq!(within(&Limits { cells: 100, ..Limits::default() }), (100, 100, EnumerateLimit::Cells(100)));
+    assert_eq!(within(&Limits { cells: 0, ..Limits::default() }), (0, 0, EnumerateLimit::Cells(0)));
+    assert_eq!(within(&Limits { gradients: 33, ..Limits::default() }), (33, 33, EnumerateLimit::Gradients(33)));
+    let (cells, _, limit) = within(&Limits { deadline: Some(Instant::now()), ..Limits::default() });
     assert!(cells < 200 && limit == EnumerateLimit::Time);
     // limits that are just enough are no limits
-    let enough = &Limits { cells: 720, gradients: 720, deadline: Some(Instant::now() + Duration::from_secs(600)) };
+    let enough = &Limits { cells: 720, gradients: 720, ..Limits::default().within(Duration::from_secs(600)) };
     let found = neighbouring_gradients(&model, 0, enough).unwrap();
     assert!(found.complete() && found.cells == 720);
 }
@@ -450,7 +449,7 @@ fn between_curved_kinks_there_may_be_more() {
     for p in
         [trace(2, |x| abs(x[1] - x[0] * x[0]) - abs(x[1])), trace(2, |x| abs(x[1] - elu(x[0], 1.0)) - abs(x[1] - x[0]))]
     {
-        let found = neighbouring_gradients(&model_at(&p.unwrap(), &[0, 0]), 0, EnumerateLimits::default()).unwrap();
+        let found = neighbouring_gradients(&model_at(&p.unwrap(), &[0, 0]), 0, &Limits::default()).unwrap();
         assert_eq!((found.limit, found.complete()), (Some(EnumerateLimit::FirstOrder), false));
     }
 }

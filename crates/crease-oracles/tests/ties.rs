@@ -3,13 +3,14 @@
 
 mod support;
 
+use crease_core::Limits;
 use crease_core::differentiate::{How, Selection, backprop};
 use crease_core::local::localize;
 use crease_core::number::Rational;
 use crease_core::op::Ties;
 use crease_core::{Program, Shape, Var, abs, concat, leaky_relu, max, max_linear, min, relu, run, trace};
 use crease_oracles::{
-    KinkReport, Limits, clarke_element, conservative, directional, gradient_at_choices, identity, lexicographic,
+    KinkReport, clarke_element, conservative, directional, gradient_at_choices, identity, lexicographic,
     lexicographic_forward, several_in_field,
 };
 use support::{Rng, assert_gradient_along, ints, model_at, quotient, scalars};
@@ -192,7 +193,7 @@ fn the_report_measures_the_change_of_every_kink() {
         let p = program(&mut rng);
         let at = point(&p, &mut rng);
         let m = model_at(&p, &at);
-        let report = KinkReport::new(&m, 0, &Selection::torch(), Limits::default()).unwrap();
+        let report = KinkReport::new(&m, 0, &Selection::torch(), &Limits::default()).unwrap();
         assert_eq!(report.gradient, backward(&p, &at, &Selection::torch()));
         assert_eq!((report.measured, report.active.len()), (m.kinks().len(), m.kinks().len()));
         let choices: Vec<Vec<Rational>> = report.active.iter().map(|k| k.weights.clone()).collect();
