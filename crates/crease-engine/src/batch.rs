@@ -35,8 +35,7 @@ impl<T: Float> Compiled<T> {
         inputs: &[&[T]],
         outputs: &mut [&mut [T]],
     ) -> Result<(), EngineError> {
-        self.check(w, points, inputs, outputs)?;
-        self.range(w, 0..points, inputs, outputs)
+        T::run_batch(self, w, points, inputs, outputs)
     }
 
     /// As [`Compiled::run_batch`], on as many threads as there are workspaces. The results do not depend on their number.
@@ -58,37 +57,7 @@ impl<T: Float> Compiled<T> {
         inputs: &[&[T]],
         outputs: &mut [&mut [T]],
     ) -> Result<(), EngineError> {
-        let threads = workspaces.len();
-        let Some(first) = workspaces.first_mut() else { return Err(EngineError::Workspace) };
-        self.check(first, points, inputs, outputs)?;
-        if workspaces.iter().any(|w| !self.owns(w)) {
-            return Err(EngineError::Workspace);
-        }
-        // a share of whole groups of lanes for each thread
-        let share = points.div_ceil(threads).next_multiple_of(LANES);
-        let mut parts: Vec<(Range<usize>, Vec<&mut [T]>)> = Vec::with_capacity(threads);
-        let mut rest: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
-        let mut start = 0;
-        while start < points {
-            let end = (start + share).min(points);
-            let mut mine = Vec::with_capacity(rest.len());
-            for (o, shape) in rest.iter_mut().zip(&self.outputs) {
-                let (head, tail) = std::mem::take(o).split_at_mut((end - start) * shape.len());
-                mine.push(head);
-                *o = tail;
-            }
-            parts.push((start..end, mine));
-            start = end;
-        }
-        let work = |(range, mut out): (Range<usize>, Vec<&mut [T]>), w: &mut Workspace<T>| {
-            let inputs: Vec<&[T]> = inputs.iter().zip(&self.input_lens).map(|(x, &n)| part(x, n, &range)).collect();
-            self.range(w, 0..range.len(), &inputs, &mut out)
-        };
-        std::thread::scope(|s| {
-            let threads: Vec<_> = parts.into_iter().zip(workspaces).map(|(p, w)| s.spawn(|| work(p, w))).collect();
-            // the error of the first point is the one that is reported
-            threads.into_iter().try_for_each(|t| t.join().unwrap_or(Err(EngineError::Workspace)))
-        })
+        T::run_parallel(self, workspaces, points, inputs, outputs)
     }
 
     /// The sum of all outputs over `points` points, on as many threads as there are workspaces: a loss over many samples, or
@@ -111,52 +80,129 @@ impl<T: Float> Compiled<T> {
         inputs: &[&[T]],
         outputs: &mut [&mut [T]],
     ) -> Result<(), EngineError> {
-        let threads = workspaces.len();
-        let Some(first) = workspaces.first() else { return Err(EngineError::Workspace) };
-        self.check_inputs(first, points, inputs)?;
-        self.check_outputs(1, outputs)?;
-        if workspaces.iter().any(|w| !self.owns(w)) {
-            return Err(EngineError::Workspace);
+        T::run_sum(self, workspaces, points, inputs, outputs)
+    }
+}
+
+/// See [`Compiled::run`].
+pub(crate) fn run<T: Float>(
+    c: &Compiled<T>,
+    w: &mut Workspace<T>,
+    inputs: &[&[T]],
+    outputs: &mut [&mut [T]],
+) -> Result<(), EngineError> {
+    c.check(w, 1, inputs, outputs)?;
+    c.range(w, 0..1, inputs, outputs)
+}
+
+/// See [`Compiled::run_batch`].
+pub(crate) fn run_batch<T: Float>(
+    c: &Compiled<T>,
+    w: &mut Workspace<T>,
+    points: usize,
+    inputs: &[&[T]],
+    outputs: &mut [&mut [T]],
+) -> Result<(), EngineError> {
+    c.check(w, points, inputs, outputs)?;
+    c.range(w, 0..points, inputs, outputs)
+}
+
+/// See [`Compiled::run_parallel`].
+pub(crate) fn run_parallel<T: Float>(
+    c: &Compiled<T>,
+    workspaces: &mut [Workspace<T>],
+    points: usize,
+    inputs: &[&[T]],
+    outputs: &mut [&mut [T]],
+) -> Result<(), EngineError> {
+    let threads = workspaces.len();
+    let Some(first) = workspaces.first_mut() else { return Err(EngineError::Workspace) };
+    c.check(first, points, inputs, outputs)?;
+    if workspaces.iter().any(|w| !c.owns(w)) {
+        return Err(EngineError::Workspace);
+    }
+    // a share of whole groups of lanes for each thread
+    let share = points.div_ceil(threads).next_multiple_of(LANES);
+    let mut parts: Vec<(Range<usize>, Vec<&mut [T]>)> = Vec::with_capacity(threads);
+    let mut rest: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
+    let mut start = 0;
+    while start < points {
+        let end = (start + share).min(points);
+        let mut mine = Vec::with_capacity(rest.len());
+        for (o, shape) in rest.iter_mut().zip(&c.outputs) {
+            let (head, tail) = std::mem::take(o).split_at_mut((end - start) * shape.len());
+            mine.push(head);
+            *o = tail;
         }
-        let lens: Vec<usize> = self.outputs.iter().map(|s| s.len()).collect();
-        let width: usize = lens.iter().sum();
-        let blocks = points.div_ceil(BLOCK);
-        let mut partial = vec![T::ZERO; blocks * width];
-        let work = |first: usize, sums: &mut [T], w: &mut Workspace<T>| -> Result<(), EngineError> {
-            let mut room: Vec<Vec<T>> = lens.iter().map(|n| vec![T::ZERO; n * BLOCK]).collect();
-            for (b, sums) in sums.chunks_exact_mut(width).enumerate() {
-                let range = (first + b) * BLOCK..((first + b + 1) * BLOCK).min(points);
-                let inputs: Vec<&[T]> = inputs.iter().zip(&self.input_lens).map(|(x, &n)| part(x, n, &range)).collect();
-                let count = range.len();
-                let mut out: Vec<&mut [T]> = room.iter_mut().zip(&lens).map(|(r, &n)| &mut r[..n * count]).collect();
-                self.range(w, 0..count, &inputs, &mut out)?;
-                let mut at = 0;
-                for (r, &n) in room.iter().zip(&lens) {
-                    for point in r[..n * count].chunks_exact(n) {
-                        sums[at..at + n].iter_mut().zip(point).for_each(|(s, &x)| *s += x);
-                    }
-                    at += n;
+        parts.push((start..end, mine));
+        start = end;
+    }
+    let work = |(range, mut out): (Range<usize>, Vec<&mut [T]>), w: &mut Workspace<T>| {
+        let inputs: Vec<&[T]> = inputs.iter().zip(&c.input_lens).map(|(x, &n)| part(x, n, &range)).collect();
+        c.range(w, 0..range.len(), &inputs, &mut out)
+    };
+    std::thread::scope(|s| {
+        let threads: Vec<_> = parts.into_iter().zip(workspaces).map(|(p, w)| s.spawn(|| work(p, w))).collect();
+        // the error of the first point is the one that is reported
+        threads.into_iter().try_for_each(|t| t.join().unwrap_or(Err(EngineError::Workspace)))
+    })
+}
+
+/// See [`Compiled::run_sum`].
+pub(crate) fn run_sum<T: Float>(
+    c: &Compiled<T>,
+    workspaces: &mut [Workspace<T>],
+    points: usize,
+    inputs: &[&[T]],
+    outputs: &mut [&mut [T]],
+) -> Result<(), EngineError> {
+    let threads = workspaces.len();
+    let Some(first) = workspaces.first() else { return Err(EngineError::Workspace) };
+    c.check_inputs(first, points, inputs)?;
+    c.check_outputs(1, outputs)?;
+    if workspaces.iter().any(|w| !c.owns(w)) {
+        return Err(EngineError::Workspace);
+    }
+    let lens: Vec<usize> = c.outputs.iter().map(|s| s.len()).collect();
+    let width: usize = lens.iter().sum();
+    let blocks = points.div_ceil(BLOCK);
+    let mut partial = vec![T::ZERO; blocks * width];
+    let work = |first: usize, sums: &mut [T], w: &mut Workspace<T>| -> Result<(), EngineError> {
+        let mut room: Vec<Vec<T>> = lens.iter().map(|n| vec![T::ZERO; n * BLOCK]).collect();
+        for (b, sums) in sums.chunks_exact_mut(width).enumerate() {
+            let range = (first + b) * BLOCK..((first + b + 1) * BLOCK).min(points);
+            let inputs: Vec<&[T]> = inputs.iter().zip(&c.input_lens).map(|(x, &n)| part(x, n, &range)).collect();
+            let count = range.len();
+            let mut out: Vec<&mut [T]> = room.iter_mut().zip(&lens).map(|(r, &n)| &mut r[..n * count]).collect();
+            c.range(w, 0..count, &inputs, &mut out)?;
+            let mut at = 0;
+            for (r, &n) in room.iter().zip(&lens) {
+                for point in r[..n * count].chunks_exact(n) {
+                    sums[at..at + n].iter_mut().zip(point).for_each(|(s, &x)| *s += x);
                 }
+                at += n;
             }
-            Ok(())
-        };
-        let share = blocks.div_ceil(threads).max(1);
-        std::thread::scope(|s| {
-            let parts = partial.chunks_mut(share * width.max(1)).zip(workspaces).enumerate();
-            let threads: Vec<_> = parts.map(|(t, (sums, w))| s.spawn(move || work(t * share, sums, w))).collect();
-            threads.into_iter().try_for_each(|t| t.join().unwrap_or(Err(EngineError::Workspace)))
-        })?;
-        let mut at = 0;
-        for (out, &n) in outputs.iter_mut().zip(&lens) {
-            out.fill(T::ZERO);
-            for block in partial.chunks_exact(width) {
-                out.iter_mut().zip(&block[at..at + n]).for_each(|(o, &x)| *o += x);
-            }
-            at += n;
         }
         Ok(())
+    };
+    let share = blocks.div_ceil(threads).max(1);
+    std::thread::scope(|s| {
+        let parts = partial.chunks_mut(share * width.max(1)).zip(workspaces).enumerate();
+        let threads: Vec<_> = parts.map(|(t, (sums, w))| s.spawn(move || work(t * share, sums, w))).collect();
+        threads.into_iter().try_for_each(|t| t.join().unwrap_or(Err(EngineError::Workspace)))
+    })?;
+    let mut at = 0;
+    for (out, &n) in outputs.iter_mut().zip(&lens) {
+        out.fill(T::ZERO);
+        for block in partial.chunks_exact(width) {
+            out.iter_mut().zip(&block[at..at + n]).for_each(|(o, &x)| *o += x);
+        }
+        at += n;
     }
+    Ok(())
+}
 
+impl<T: Float> Compiled<T> {
     /// Runs at a range of points, several at once where that is faster.
     pub(crate) fn range(
         &self,

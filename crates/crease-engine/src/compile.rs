@@ -17,18 +17,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Compiles a program.
-///
-/// ```
-/// use crease_core::{trace_shapes, Shape};
-/// use crease_engine::{compile, Options};
-/// let p = trace_shapes(&[Shape::vector(3).unwrap()], |x| vec![(x[0] * x[0]).sum()]).unwrap();
-/// let c = compile::<f32>(&p, &Options::default()).unwrap();
-/// let mut y = [0.0];
-/// c.run(&mut c.workspace(), &[&[1.0, 2.0, 3.0]], &mut [&mut y]).unwrap();
-/// assert_eq!(y, [14.0]);
-/// ```
-pub fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+/// See [`crate::compile`].
+pub(crate) fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     compile_for(p, Reference::new(p, Derive::Same), options)
 }
 
@@ -93,19 +83,12 @@ fn suits_scalar(p: &Program, form: Form, explain: &mut Explain) -> bool {
     suits
 }
 
-/// Compiles the value of a program with one scalar output and its gradient by some of its inputs, all if none are named:
-/// the value comes first, then one output for each of these inputs in the order given.
-///
-/// ```
-/// use crease_core::{relu, trace};
-/// use crease_engine::{value_and_grad, Options};
-/// let p = trace(2, |x| relu(x[0] * x[1])).unwrap();
-/// let c = value_and_grad::<f64>(&p, &[], &Options::default()).unwrap();
-/// let (mut y, mut dx, mut dz) = ([0.0], [0.0], [0.0]);
-/// c.run(&mut c.workspace(), &[&[3.0], &[2.0]], &mut [&mut y, &mut dx, &mut dz]).unwrap();
-/// assert_eq!((y, dx, dz), ([6.0], [2.0], [3.0]));
-/// ```
-pub fn value_and_grad<T: Float>(p: &Program, wrt: &[usize], options: &Options) -> Result<Compiled<T>, EngineError> {
+/// See [`crate::value_and_grad`].
+pub(crate) fn value_and_grad<T: Float>(
+    p: &Program,
+    wrt: &[usize],
+    options: &Options,
+) -> Result<Compiled<T>, EngineError> {
     let inputs = p.inputs().len();
     let wrt: Vec<usize> = if wrt.is_empty() { (0..inputs).collect() } else { wrt.to_vec() };
     if let Some(&index) = wrt.iter().find(|&&i| i >= inputs) {
@@ -202,50 +185,20 @@ fn machine<T: Float>(
     }
 }
 
-/// Compiles Jacobian times tangent: inputs are those of the program and one tangent for each, outputs those of the program and
-/// one tangent for each. At kinks this is what the selection picks.
-///
-/// ```
-/// use crease_core::trace;
-/// use crease_engine::{jvp, Options};
-/// let c = jvp::<f64>(&trace(1, |x| x[0] * x[0]).unwrap(), &Options::default()).unwrap();
-/// let (mut y, mut dy) = ([0.0], [0.0]);
-/// c.run(&mut c.workspace(), &[&[3.0], &[1.0]], &mut [&mut y, &mut dy]).unwrap();
-/// assert_eq!((y, dy), ([9.0], [6.0]));
-/// ```
-pub fn jvp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+/// See [`crate::jvp`].
+pub(crate) fn jvp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     let reference = Reference::new(p, Derive::Jvp(options.how.clone()));
     compile_for(&differentiate::jvp(&*held(p, options)?, &options.how)?, reference, options)
 }
 
-/// Compiles adjoint times Jacobian: inputs are those of the program and one adjoint for each output, outputs those of the
-/// program and one adjoint for each input.
-///
-/// ```
-/// use crease_core::trace;
-/// use crease_engine::{vjp, Options};
-/// let c = vjp::<f64>(&trace(1, |x| x[0] * x[0]).unwrap(), &Options::default()).unwrap();
-/// let (mut y, mut dx) = ([0.0], [0.0]);
-/// c.run(&mut c.workspace(), &[&[3.0], &[10.0]], &mut [&mut y, &mut dx]).unwrap();
-/// assert_eq!((y, dx), ([9.0], [60.0]));
-/// ```
-pub fn vjp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+/// See [`crate::vjp`].
+pub(crate) fn vjp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     let reference = Reference::new(p, Derive::Vjp(options.how.clone()));
     compile_for(&differentiate::vjp(&*held(p, options)?, &options.how)?, reference, options)
 }
 
-/// Compiles directional derivatives, right at kinks, for several directions at once: see
-/// [`directional_program`](crate::directional_program) for inputs and outputs.
-///
-/// ```
-/// use crease_core::{abs, trace};
-/// use crease_engine::{directional, Options};
-/// let c = directional::<f64>(&trace(1, |x| abs(x[0])).unwrap(), &[0], 2, &Options::default()).unwrap();
-/// let (mut y, mut dy) = ([0.0], [0.0; 2]);
-/// c.run(&mut c.workspace(), &[&[0.0], &[1.0, -1.0]], &mut [&mut y, &mut dy]).unwrap();
-/// assert_eq!((y, dy), ([0.0], [1.0, 1.0]));
-/// ```
-pub fn directional<T: Float>(
+/// See [`crate::directional`].
+pub(crate) fn directional<T: Float>(
     p: &Program,
     wrt: &[usize],
     directions: usize,
@@ -254,23 +207,8 @@ pub fn directional<T: Float>(
     compile(&simplify(&crate::directional::directional_program(p, wrt, directions)?)?, options)
 }
 
-/// Compiles one Clarke subgradient of a program with one scalar output: inputs are those of the program and then a direction
-/// for each (in its shape, with a leading axis of 1); outputs are the value and one derivative for each input.
-///
-/// Values and tangents along the direction are run once, every tie is decided by them, and adjoints go back through the
-/// branches so chosen. For all directions but a set of measure zero the result is a limit of gradients: take a random one.
-///
-/// ```
-/// use crease_core::{relu, trace};
-/// use crease_engine::{clarke, Options};
-/// // the identity, of which the chain rule says 0 at 0
-/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
-/// let c = clarke::<f64>(&p, &Options::default()).unwrap();
-/// let (mut y, mut g) = ([0.0], [0.0]);
-/// c.run(&mut c.workspace(), &[&[0.0], &[0.7]], &mut [&mut y, &mut g]).unwrap();
-/// assert_eq!((y, g), ([0.0], [1.0]));
-/// ```
-pub fn clarke<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+/// See [`crate::clarke`].
+pub(crate) fn clarke<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     let locked = crate::directional::locked_program(p)?;
     let derived = backprop(&locked, &options.how)?;
     let outputs: Vec<usize> = (0..=p.inputs().len()).collect();

@@ -101,6 +101,11 @@ impl<T: Float> Workspace<T> {
     }
 }
 
+/// See [`Compiled::workspace`].
+pub(crate) fn workspace<T: Float>(c: &Compiled<T>) -> Workspace<T> {
+    Workspace { body: c.body.clone(), memory: c.body.memory(), lanes: None }
+}
+
 impl<T: Float> Compiled<T> {
     /// Memory for runs of this program.
     ///
@@ -112,7 +117,7 @@ impl<T: Float> Compiled<T> {
     /// c.run(&mut one_for_this_thread, &[&[2.0], &[3.0]], &mut [&mut [0.0]]).unwrap();
     /// ```
     pub fn workspace(&self) -> Workspace<T> {
-        Workspace { body: self.body.clone(), memory: self.body.memory(), lanes: None }
+        T::workspace(self)
     }
 
     /// Whether a workspace was made for this code.
@@ -168,8 +173,7 @@ impl<T: Float> Compiled<T> {
     /// assert_eq!(y, [6.0]);
     /// ```
     pub fn run(&self, w: &mut Workspace<T>, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> Result<(), EngineError> {
-        self.check(w, 1, inputs, outputs)?;
-        self.range(w, 0..1, inputs, outputs)
+        T::run(self, w, inputs, outputs)
     }
 
     /// Whether slices fit `points` points.

@@ -19,6 +19,7 @@ mod sealed {
 /// ```
 pub trait Float:
     sealed::Sealed
+    + crate::entry::Entry
     + Number
     + Copy
     + Default

@@ -78,6 +78,7 @@ mod batch;
 mod compile;
 mod compiled;
 mod directional;
+mod entry;
 mod error;
 mod flat;
 mod float;
@@ -91,9 +92,9 @@ mod scalar;
 mod tensor;
 mod unit;
 
-pub use compile::{clarke, compile, directional, jvp, value_and_grad, vjp};
 pub use compiled::{Compiled, Workspace};
 pub use directional::{directional_program, locked_program};
+pub use entry::{clarke, compile, directional, jvp, value_and_grad, vjp};
 pub use error::EngineError;
 pub use float::Float;
 pub use options::{Agreement, Backend, Explain, Form, Options};
