@@ -4,11 +4,11 @@
 //! vector register: every result is that of [`Compiled::run`] at its point, bit for bit. Sums over points are taken in
 //! blocks of [`BLOCK`] points, blocks in order, whatever the number of threads.
 
-use crate::compiled::{Body, Compiled, Memory, Workspace};
+use crate::compiled::{Compiled, Workspace};
 use crate::error::EngineError;
-use crate::float::{Float, all_finite};
+use crate::executable::Inputs;
+use crate::float::Float;
 use crate::scalar::LANES;
-use crease_core::Arithmetic;
 use std::ops::Range;
 
 /// So many points are summed together before their sum is added to that of the others.
@@ -203,82 +203,34 @@ pub(crate) fn run_sum<T: Float>(
 }
 
 impl<T: Float> Compiled<T> {
-    /// Runs at a range of points, several at once where that is faster.
-    pub(crate) fn range(
+    /// Runs at a range of points, several at once where that is faster. A run that gives up is handed over to the interpreter: in
+    /// checked arithmetic if it meets what is not finite, and wherever its numbers would not be the interpreter's.
+    fn range(
         &self,
         w: &mut Workspace<T>,
         points: Range<usize>,
         inputs: &[&[T]],
         outputs: &mut [&mut [T]],
     ) -> Result<(), EngineError> {
-        if points.len() >= LANES / 2 && self.lanes(w) {
-            let mut start = points.start;
-            while start < points.end {
-                let some = start..(start + LANES).min(points.end);
-                start = some.end;
-                if !self.several(w, some.clone(), inputs, outputs) {
-                    // each alone, so that what one of them meets is nothing to the others
-                    some.into_iter().try_for_each(|point| self.single(w, point, inputs, outputs))?;
+        let inputs = Inputs::new(inputs, &self.input_lens);
+        let together = w.run.together(points.len()).max(1);
+        let mut start = points.start;
+        while start < points.end {
+            let some = start..(start + together).min(points.end);
+            start = some.end;
+            if w.run.run(some.clone(), inputs, outputs) {
+                continue;
+            }
+            // each alone, so that what one of them meets is nothing to the others
+            let several = some.len() > 1;
+            for point in some {
+                if !several || !w.run.run(point..point + 1, inputs, outputs) {
+                    self.hand_over(inputs, point, outputs)?;
                 }
             }
-            return Ok(());
         }
-        points.into_iter().try_for_each(|point| self.single(w, point, inputs, outputs))
+        Ok(())
     }
-
-    /// Whether several points are run at once; then there is memory for them.
-    fn lanes(&self, w: &mut Workspace<T>) -> bool {
-        if w.lanes.is_none() {
-            w.lanes = match &*self.body {
-                Body::Scalar(code) | Body::Native(_, Some(code)) => Some(code.memory(LANES, false)),
-                Body::Gradient(code, _) => Some(code.memory(LANES, true)),
-                Body::Tensor(_) | Body::Native(_, None) => None,
-            };
-        }
-        w.lanes.is_some()
-    }
-
-    /// Runs at up to [`LANES`] points at once; false if something was not finite that must be, or that says what to do next.
-    fn several(&self, w: &mut Workspace<T>, points: Range<usize>, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> bool {
-        let (io, checked) = ((inputs, &self.input_lens[..]), self.arithmetic == Arithmetic::Checked);
-        match (&*self.body, &mut w.lanes) {
-            (Body::Scalar(code) | Body::Native(_, Some(code)), Some(m)) => {
-                code.run::<LANES>(m, points, io, outputs, checked)
-            }
-            (Body::Gradient(code, wrt), Some(m)) => code.run_reverse::<LANES>(m, points, io, (outputs, wrt)),
-            _ => false,
-        }
-    }
-
-    /// Runs at one point. A run that meets what is not finite is handed over to the interpreter, in checked arithmetic, and where
-    /// another order of sums or a product left out would show.
-    fn single(
-        &self,
-        w: &mut Workspace<T>,
-        point: usize,
-        inputs: &[&[T]],
-        outputs: &mut [&mut [T]],
-    ) -> Result<(), EngineError> {
-        let checked = self.arithmetic == Arithmetic::Checked;
-        let at = || inputs.iter().zip(&self.input_lens).map(|(x, &n)| at_point(x, n, point));
-        let finite = || !checked || at().all(|x| all_finite(x));
-        let io = (inputs, &self.input_lens[..]);
-        let one = point..point + 1;
-        let fine = match (&*self.body, &mut w.memory) {
-            (Body::Scalar(code), Memory::Scalar(m)) => code.run::<1>(m, one, io, outputs, checked),
-            (Body::Gradient(code, wrt), Memory::Scalar(m)) => code.run_reverse::<1>(m, one, io, (outputs, wrt)),
-            (Body::Native(machine, _), Memory::Native(m)) => machine.run(m, point, io, outputs) && finite(),
-            (Body::Tensor(code), Memory::Tensor(m)) => code.run(m, point, io, outputs) && finite(),
-            _ => return Err(EngineError::Workspace),
-        };
-        if fine { Ok(()) } else { self.hand_over(&at().collect::<Vec<_>>(), point, outputs) }
-    }
-}
-
-/// The part of an input that holds one point; all of it if the points share it.
-#[inline]
-pub(crate) fn at_point<T>(x: &[T], len: usize, point: usize) -> &[T] {
-    part(x, len, &(point..point + 1))
 }
 
 /// The part of an input that holds some points; all of it if the points share it.

@@ -1,14 +1,15 @@
 //! From programs to compiled programs, and which engine takes which.
 
-use crate::compiled::{Body, Compiled};
+use crate::compiled::Compiled;
 use crate::error::EngineError;
+use crate::executable::{Beside, Code};
 use crate::flat::{Flat, flatten};
 use crate::float::Float;
 use crate::native;
 use crate::options::{Agreement, Backend, Explain, Form, Options};
 use crate::reference::{Derive, Reference, gradient};
-use crate::scalar;
 use crate::scalar::estimate::{self, Times};
+use crate::scalar::{self, LANES};
 use crate::tensor::{self, Manner};
 use crease_core::differentiate::{self, Technique, backprop};
 use crease_core::{Arithmetic, Atom, Builder, Kink, Layout, Op, Program, Shape, inline, scalarize, simplify};
@@ -31,17 +32,28 @@ fn compile_for<T: Float>(p: &Program, reference: Reference, options: &Options) -
             describe(&mut explain, &code);
             let native = prefers_native(&estimate::value(&code), options, &mut explain);
             let machine = if native { machine(&flat, &code, p, options, &mut explain) } else { None };
-            let body = match machine {
-                Some((machine, lanes)) => Body::Native(machine, lanes.then_some(code)),
-                None => Body::Scalar(code),
-            };
-            return Ok(compiled(body, p, reference, options, explain, output_shapes(p)));
+            let code = values(code, machine, options);
+            return Compiled::new(code, p, reference, options, explain, output_shapes(p));
         }
     }
     let manner =
         Manner { exact: options.agreement == Agreement::Bits, checked: options.arithmetic == Arithmetic::Checked };
     let code = tensor::build(&flatten(p)?, manner, &mut explain);
-    Ok(compiled(Body::Tensor(code), p, reference, options, explain, output_shapes(p)))
+    Compiled::new(Arc::new(code), p, reference, options, explain, output_shapes(p))
+}
+
+/// Scalar code for values: machine code at one point if there is any; in lanes at several, if that is faster.
+fn values<T: Float>(
+    code: scalar::Code<T>,
+    machine: Option<(native::Machine<T>, bool)>,
+    options: &Options,
+) -> Arc<dyn Code<T>> {
+    let (code, checked) = (Arc::new(code), options.arithmetic == Arithmetic::Checked);
+    let several = scalar::Values::<T, LANES> { code: code.clone(), checked };
+    match machine {
+        Some((one, lanes)) => Arc::new(Beside { one, several: lanes.then_some(several) }),
+        None => Arc::new(Beside { one: scalar::Values::<T, 1> { code, checked }, several: Some(several) }),
+    }
 }
 
 /// So many numbers for each equation make a program one of tensors.
@@ -116,15 +128,18 @@ pub(crate) fn value_and_grad<T: Float>(
                     && let Some((machine, lanes)) = machine(&flat, &code, &derived, options, &mut explain)
                 {
                     explain.say("gradient: by the derived program");
-                    let body = Body::Native(machine, lanes.then_some(code));
-                    return Ok(compiled(body, &derived, reference, options, explain, output_shapes(&derived)));
+                    let code = values(code, Some((machine, lanes)), options);
+                    return Compiled::new(code, &derived, reference, options, explain, output_shapes(&derived));
                 }
             }
             explain.say("gradient: backward through the scalar code, zero adjoints skipped");
             describe(&mut explain, &code);
             let mut shapes = vec![Shape::scalar()];
             shapes.extend(wrt.iter().map(|&i| p.inputs()[i].shape.clone()));
-            return Ok(compiled(Body::Gradient(code, wrt), p, reference, options, explain, shapes));
+            let (code, wrt): (_, Arc<[usize]>) = (Arc::new(code), wrt.into());
+            let one = scalar::Gradient::<T, 1> { code: code.clone(), wrt: wrt.clone() };
+            let several = Some(scalar::Gradient::<T, LANES> { code, wrt });
+            return Compiled::new(Arc::new(Beside { one, several }), p, reference, options, explain, shapes);
         }
     }
     compile_for(&gradient(&*held(p, options)?, &wrt, &options.how)?, reference, options)
@@ -276,26 +291,6 @@ fn held<'p>(p: &'p Program, options: &Options) -> Result<Cow<'p, Program>, Engin
 fn describe<T: Float>(explain: &mut Explain, code: &scalar::Code<T>) {
     let (groups, grouped, singles) = code.sizes();
     explain.say(format!("scalar code: {grouped} equations in {groups} groups, {singles} as single instructions"));
-}
-
-fn compiled<T: Float>(
-    body: Body<T>,
-    p: &Program,
-    reference: Reference,
-    options: &Options,
-    explain: Explain,
-    outputs: Vec<Shape>,
-) -> Compiled<T> {
-    let inputs: Vec<Shape> = p.inputs().iter().map(|i| i.shape.clone()).collect();
-    Compiled {
-        body: Arc::new(body),
-        input_lens: lens(&inputs),
-        inputs,
-        outputs,
-        arithmetic: options.arithmetic,
-        reference,
-        explain,
-    }
 }
 
 fn lens(shapes: &[Shape]) -> Vec<usize> {
