@@ -2,7 +2,7 @@
 
 use crate::compiled::Compiled;
 use crate::error::EngineError;
-use crate::executable::{Beside, Code};
+use crate::executable::{Beside, Code, Executable};
 use crate::flat::{Flat, flatten};
 use crate::float::Float;
 use crate::native;
@@ -27,18 +27,18 @@ pub(crate) fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compil
 fn compile_for<T: Float>(p: &Program, reference: Reference, options: &Options) -> Result<Compiled<T>, EngineError> {
     let mut explain = Explain::default();
     if suits_scalar(p, options.form, &mut explain) {
-        let flat = flatten(&scalar_form(p)?)?;
+        let flat = flatten(&scalar_form(p)?, options)?;
         if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), None) {
             describe(&mut explain, &code);
             let native = prefers_native(&estimate::value(&code), options, &mut explain);
             let machine = if native { machine(&flat, &code, p, options, &mut explain) } else { None };
-            let code = values(code, machine, options);
+            let code = values(code, machine, options, &mut explain);
             return Compiled::new(code, p, reference, options, explain, output_shapes(p));
         }
     }
     let manner =
         Manner { exact: options.agreement == Agreement::Bits, checked: options.arithmetic == Arithmetic::Checked };
-    let code = tensor::build(&flatten(p)?, manner, &mut explain);
+    let code = tensor::build(&flatten(p, options)?, manner, options.limits, &mut explain)?;
     Compiled::new(Arc::new(code), p, reference, options, explain, output_shapes(p))
 }
 
@@ -47,13 +47,33 @@ fn values<T: Float>(
     code: scalar::Code<T>,
     machine: Option<(native::Machine<T>, bool)>,
     options: &Options,
+    explain: &mut Explain,
 ) -> Arc<dyn Code<T>> {
     let (code, checked) = (Arc::new(code), options.arithmetic == Arithmetic::Checked);
     let several = scalar::Values::<T, LANES> { code: code.clone(), checked };
     match machine {
-        Some((one, lanes)) => Arc::new(Beside { one, several: lanes.then_some(several) }),
-        None => Arc::new(Beside { one: scalar::Values::<T, 1> { code, checked }, several: Some(several) }),
+        Some((one, false)) => Arc::new(Beside { one, several: None::<scalar::Values<T, LANES>> }),
+        Some((one, true)) => Arc::new(beside(one, several, options, explain)),
+        None => Arc::new(beside(scalar::Values::<T, 1> { code, checked }, several, options, explain)),
     }
+}
+
+/// Code for one point and for several, or for one alone if both would hold more numbers than may be.
+fn beside<T, A: Executable<T>, B: Executable<T>>(
+    one: A,
+    several: B,
+    options: &Options,
+    explain: &mut Explain,
+) -> Beside<A, B> {
+    let both = Beside { one, several: Some(several) };
+    let (numbers, limit) = (both.numbers(), options.limits.numbers);
+    if numbers as u64 <= limit {
+        return both;
+    }
+    explain.say(format!(
+        "batches: point by point, because several at once would hold {numbers} numbers, more than the limit of {limit}"
+    ));
+    Beside { several: None, ..both }
 }
 
 /// So many numbers for each equation make a program one of tensors.
@@ -119,16 +139,16 @@ pub(crate) fn value_and_grad<T: Float>(
         && suits_scalar(p, options.form, &mut explain)
     {
         options.how.selection.validate().map_err(crease_core::differentiate::DiffError::from)?;
-        let flat = flatten(&scalar_form(p)?)?;
+        let flat = flatten(&scalar_form(p)?, options)?;
         if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), Some(&options.how.selection)) {
             if prefers_native(&estimate::gradient(&code, &flat), options, &mut explain) {
                 let derived = gradient(&*held(p, options)?, &wrt, &options.how)?;
-                let flat = flatten(&scalar_form(&derived)?)?;
+                let flat = flatten(&scalar_form(&derived)?, options)?;
                 if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(&derived)), None)
                     && let Some((machine, lanes)) = machine(&flat, &code, &derived, options, &mut explain)
                 {
                     explain.say("gradient: by the derived program");
-                    let code = values(code, Some((machine, lanes)), options);
+                    let code = values(code, Some((machine, lanes)), options, &mut explain);
                     return Compiled::new(code, &derived, reference, options, explain, output_shapes(&derived));
                 }
             }
@@ -138,8 +158,9 @@ pub(crate) fn value_and_grad<T: Float>(
             shapes.extend(wrt.iter().map(|&i| p.inputs()[i].shape.clone()));
             let (code, wrt): (_, Arc<[usize]>) = (Arc::new(code), wrt.into());
             let one = scalar::Gradient::<T, 1> { code: code.clone(), wrt: wrt.clone() };
-            let several = Some(scalar::Gradient::<T, LANES> { code, wrt });
-            return Compiled::new(Arc::new(Beside { one, several }), p, reference, options, explain, shapes);
+            let several = scalar::Gradient::<T, LANES> { code, wrt };
+            let code = Arc::new(beside(one, several, options, &mut explain));
+            return Compiled::new(code, p, reference, options, explain, shapes);
         }
     }
     compile_for(&gradient(&*held(p, options)?, &wrt, &options.how)?, reference, options)

@@ -6,7 +6,7 @@ use crate::float::Float;
 use crate::options::{Explain, Options};
 use crate::reference::{Derive, Reference};
 use crease_core::run::Unobserved;
-use crease_core::{Arithmetic, Program, Shape, Tensor};
+use crease_core::{Arithmetic, Limits, Program, RunOptions, Shape, Tensor};
 use std::sync::Arc;
 
 /// A program compiled for `f64` or `f32`. It is immutable and can be shared between threads; what a run writes to is a
@@ -29,6 +29,7 @@ pub struct Compiled<T: Float> {
     pub(crate) outputs: Vec<Shape>,
     pub(crate) input_lens: Vec<usize>,
     pub(crate) arithmetic: Arithmetic,
+    pub(crate) limits: Limits,
     /// what the interpreter runs where a run is handed over to it
     pub(crate) reference: Reference,
     pub(crate) explain: Explain,
@@ -121,7 +122,10 @@ impl<T: Float> Compiled<T> {
     ) -> Result<Self, EngineError> {
         let inputs: Vec<Shape> = program.inputs().iter().map(|i| i.shape.clone()).collect();
         let input_lens = inputs.iter().map(Shape::len).collect();
-        Ok(Compiled { code, inputs, outputs, input_lens, arithmetic: options.arithmetic, reference, explain })
+        let Options { arithmetic, limits, .. } = *options;
+        let c = Compiled { code, inputs, outputs, input_lens, arithmetic, limits, reference, explain };
+        c.check_workspaces(1)?;
+        Ok(c)
     }
 
     /// Memory for runs of this program.
@@ -135,6 +139,16 @@ impl<T: Float> Compiled<T> {
     /// ```
     pub fn workspace(&self) -> Workspace<T> {
         T::workspace(self)
+    }
+
+    /// Whether so many workspaces hold no more numbers than may be.
+    pub(crate) fn check_workspaces(&self, count: usize) -> Result<(), EngineError> {
+        let numbers = (self.code.held() as u64).saturating_mul(count as u64);
+        if numbers <= self.limits.numbers {
+            return Ok(());
+        }
+        let what = if count > 1 { "the workspaces" } else { "a workspace" };
+        Err(EngineError::TooManyNumbers { what, numbers, limit: self.limits.numbers, several: count > 1 })
     }
 
     /// Whether a workspace was made for this code.
@@ -214,8 +228,9 @@ impl<T: Float> Compiled<T> {
         }
         for (index, (given, &len)) in inputs.iter().zip(&self.input_lens).enumerate() {
             // one for all points, or one for each
-            if given.len() != len && given.len() != len * points {
-                return Err(EngineError::InputLength { index, expected: len * points, got: given.len() });
+            let expected = len.saturating_mul(points);
+            if given.len() != len && given.len() != expected {
+                return Err(EngineError::InputLength { index, expected, got: given.len() });
             }
         }
         Ok(())
@@ -226,8 +241,9 @@ impl<T: Float> Compiled<T> {
             return Err(EngineError::Outputs { expected: self.outputs.len(), got: outputs.len() });
         }
         for (index, (given, shape)) in outputs.iter().zip(&self.outputs).enumerate() {
-            if given.len() != shape.len() * points {
-                return Err(EngineError::OutputLength { index, expected: shape.len() * points, got: given.len() });
+            let expected = shape.len().saturating_mul(points);
+            if given.len() != expected {
+                return Err(EngineError::OutputLength { index, expected, got: given.len() });
             }
         }
         Ok(())
@@ -242,7 +258,8 @@ impl<T: Float> Compiled<T> {
     ) -> Result<(), EngineError> {
         let tensors: Vec<Tensor<T>> =
             inputs.at(point).zip(&self.inputs).filter_map(|(x, s)| Tensor::new(s.clone(), x.to_vec())).collect();
-        let answers = crease_core::run_with(self.reference.program()?, &tensors, self.arithmetic, &mut Unobserved)?;
+        let how = RunOptions { arithmetic: self.arithmetic, limits: self.limits };
+        let answers = crease_core::run_with(self.reference.program()?, &tensors, how, &mut Unobserved)?;
         for (out, answer) in outputs.iter_mut().zip(answers) {
             let n = answer.data().len();
             out[point * n..][..n].copy_from_slice(answer.data());

@@ -162,7 +162,8 @@ impl<T, A: Executable<T>, B: Executable<T>> Executable<T> for Beside<A, B> {
 
 /// Code of whatever kind.
 pub(crate) trait Code<T>: Send + Sync {
-    fn numbers(&self) -> usize;
+    /// How many numbers a memory for it holds.
+    fn held(&self) -> usize;
     /// The code with memory for its runs.
     fn bind(self: Arc<Self>) -> Box<dyn Run<T>>;
 }
@@ -181,8 +182,8 @@ struct Bound<T, E: Executable<T>> {
 }
 
 impl<T: 'static, E: Executable<T>> Code<T> for E {
-    fn numbers(&self) -> usize {
-        Executable::numbers(self)
+    fn held(&self) -> usize {
+        self.numbers()
     }
 
     fn bind(self: Arc<Self>) -> Box<dyn Run<T>> {

@@ -189,6 +189,11 @@ pub(crate) fn truth<T: Float>(holds: bool) -> T {
     if holds { T::ONE } else { T::ZERO }
 }
 
+/// Whether all numbers of a slice are truth values.
+pub(crate) fn all_truths<T: Float>(xs: &[T]) -> bool {
+    xs.iter().all(|&x| x == T::ZERO || x == T::ONE)
+}
+
 /// A number for each side of zero and for zero itself; NaN for NaN.
 #[inline(always)]
 pub(crate) fn slope<T: Float>(x: T, left: T, at: T, right: T) -> T {

@@ -19,7 +19,7 @@ mod plan;
 
 use crate::executable::{Executable, Inputs};
 use crate::flat::{Flat, FlatOp};
-use crate::float::{Float, all_finite};
+use crate::float::{Float, all_finite, all_truths};
 use crate::unit::{LaneOp, Lowered, Part, Pick, Unit, lower, number};
 use calls::Scratch;
 use cranelift_codegen::Context;
@@ -80,6 +80,8 @@ pub(crate) struct Machine<T> {
     checked: bool,
     /// For each output, the slots of its elements.
     outputs: Vec<Vec<u32>>,
+    /// Slots that must turn out to hold truth values.
+    truths: Vec<u32>,
 }
 
 /// The memory of a run.
@@ -130,6 +132,7 @@ impl<T: Float> Machine<T> {
             longest: plan.longest,
             checked,
             outputs: outputs(f, &plan, output_lens),
+            truths: f.truths.iter().filter_map(|&t| plan.slot(t)).collect(),
         })
     }
 
@@ -138,7 +141,8 @@ impl<T: Float> Machine<T> {
         self.code.len()
     }
 
-    /// Runs at one point; false if something was not finite, which only checked code finds out.
+    /// Runs at one point; false if something was not finite, which only checked code finds out, or no truth value where
+    /// one must be.
     fn run_at(&self, m: &mut Memory<T>, point: usize, inputs: Inputs<'_, T>, outputs: &mut [&mut [T]]) -> bool {
         assert!(m.arena.len() == self.arena && m.scratch.fits(self.longest), "memory of other code");
         let mut at = self.first_input;
@@ -169,7 +173,9 @@ impl<T: Float> Machine<T> {
                 *o = m.arena[slot as usize];
             }
         }
-        m.arena[ODD] == T::ZERO && (!self.checked || inputs.at(point).all(all_finite))
+        m.arena[ODD] == T::ZERO
+            && self.truths.iter().all(|&slot| all_truths(&m.arena[slot as usize..][..1]))
+            && (!self.checked || inputs.at(point).all(all_finite))
     }
 }
 

@@ -22,7 +22,7 @@ mod reverse;
 pub(crate) use build::build;
 
 use crate::executable::{Executable, Inputs};
-use crate::float::{Float, all_finite};
+use crate::float::{Float, all_finite, all_truths};
 use crate::unit::{LaneOp, Pick, Unit};
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,6 +46,8 @@ pub(crate) struct Code<T> {
     longest: usize,
     /// Registers in which something that is not finite shows first: see [`looks`].
     looked: Vec<Range<usize>>,
+    /// Registers that must turn out to hold truth values.
+    truths: Vec<u32>,
 }
 
 /// Equations of one operation and one depth.
@@ -159,7 +161,13 @@ impl<T: Float> Code<T> {
         self.looked.iter().all(|r| all_finite(&m.registers[r.start * L..r.end * L]))
     }
 
-    /// Runs at up to `L` points from number `from` on; false if something was not finite and that was asked.
+    /// Whether all that is taken for a truth value is one.
+    fn true_or_false<const L: usize>(&self, m: &Memory<T>) -> bool {
+        self.truths.iter().all(|&r| all_truths(&m.registers[r as usize * L..][..L]))
+    }
+
+    /// Runs at up to `L` points from number `from` on; false if something was not finite and that was asked, or
+    /// no truth value where one must be.
     fn run<const L: usize>(
         &self,
         m: &mut Memory<T>,
@@ -182,7 +190,7 @@ impl<T: Float> Code<T> {
                 }
             }
         }
-        !checked || self.finite::<L>(m)
+        (!checked || self.finite::<L>(m)) && self.true_or_false::<L>(m)
     }
 
     /// As [`Code::run`] with the gradient of the one output behind the value: one slice for each of the inputs `wrt`. False if
@@ -229,7 +237,7 @@ impl<T: Float> Code<T> {
             }
         }
         let inputs = self.consts.len() * L..(self.consts.len() + self.inputs) * L;
-        let fine = all_finite(&m.adjoints[inputs]) && self.finite::<L>(m);
+        let fine = all_finite(&m.adjoints[inputs]) && self.finite::<L>(m) && self.true_or_false::<L>(m);
         // adjoints are zero between runs: groups have cleared theirs
         m.adjoints[..(self.consts.len() + self.inputs) * L].fill(T::ZERO);
         fine

@@ -19,11 +19,13 @@ mod rewrite;
 mod walk;
 mod windows;
 
+use crate::error::EngineError;
 use crate::executable::{Executable, Inputs};
 use crate::flat::Flat;
-use crate::float::{Float, all_finite};
+use crate::float::{Float, all_finite, all_truths};
 use crate::options::Explain;
 pub(crate) use block::Manner;
+use crease_core::Limits;
 use lower::{Buf, Kind, Node, Nodes, Origin};
 use memory::{Aligned, Life, Place, Pointers};
 use std::ops::Range;
@@ -33,6 +35,8 @@ pub(crate) struct Code<T> {
     steps: Vec<Step<T>>,
     places: Vec<(Place, usize)>,
     consts: Vec<T>,
+    /// Buffers that must turn out to hold truth values.
+    truths: Vec<Buf>,
     arena: usize,
     space: usize,
     positions: usize,
@@ -74,12 +78,17 @@ type Entry<T> = (*mut T, usize);
 unsafe impl<T: Send> Send for Memory<T> {}
 
 /// Makes a plan.
-pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -> Code<T> {
-    let mut nodes = lower::lower_all::<T>(f);
+pub(crate) fn build<T: Float>(
+    f: &Flat,
+    manner: Manner,
+    limits: Limits,
+    explain: &mut Explain,
+) -> Result<Code<T>, EngineError> {
+    let mut nodes = lower::lower_all::<T>(f, limits)?;
     if !manner.exact {
         pattern::recognise(&mut nodes);
     }
-    let Nodes { nodes, lens, origins, outputs } = nodes;
+    let Nodes { nodes, lens, origins, outputs, truths } = nodes;
     let groups = fuse::fuse(&nodes, &lens);
     // who reads what, counted in steps
     let mut from = vec![usize::MAX; lens.len()];
@@ -105,6 +114,11 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
     }
     for &b in &outputs {
         read_elsewhere[b as usize] = true;
+    }
+    // looked at when all is done
+    for &b in &truths {
+        read_elsewhere[b as usize] = true;
+        to[b as usize] = groups.len();
     }
     let mut places: Vec<(Place, usize)> = lens.iter().map(|&n| (Place::Arena(0), n)).collect();
     let mut consts: Vec<T> = Vec::new();
@@ -214,7 +228,7 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
         steps.len(),
         steps.iter().filter(|s| matches!(s, Step::Fused(_))).count(),
     ));
-    Code { steps, places, consts, arena, space, positions, manner }
+    Ok(Code { steps, places, consts, truths, arena, space, positions, manner })
 }
 
 impl<T: Float> Executable<T> for Code<T> {
@@ -263,7 +277,8 @@ impl<T: Float> Code<T> {
         for step in &self.steps {
             fine &= self.step(step, &p, m.space.all(), &mut m.positions);
         }
-        fine && (!self.manner.checked || inputs.at(point).all(all_finite))
+        let true_or_false = self.truths.iter().all(|&b| all_truths(p.read(b)));
+        fine && true_or_false && (!self.manner.checked || inputs.at(point).all(all_finite))
     }
 
     /// Carries out one step; false if something was not finite and that was asked.
