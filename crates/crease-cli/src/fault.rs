@@ -15,14 +15,14 @@ pub fn text(e: &TextError, text: &Text) -> anyhow::Error {
 
 /// A fault at an equation: shown in the text where its place is known, else in words.
 pub fn at_site(message: String, site: &Site, help: Option<&str>) -> anyhow::Error {
-    match site.origin.as_ref().and_then(Origin::in_text) {
+    match site.origin.as_deref().and_then(Origin::in_text) {
         Some((text, place)) => {
             let error = TextError { message, place, help: help.map(Into::into) };
             self::text(&error, text)
         }
         None => {
             let help = help.map(|h| format!("\n  = help: {h}")).unwrap_or_default();
-            let from = site.origin.as_ref().map(|o| format!(", {o}")).unwrap_or_default();
+            let from = site.origin.as_deref().map(|o| format!(", {o}")).unwrap_or_default();
             anyhow::anyhow!("{message}, in `{}` of program `{}`{from}{help}", site.shown, site.program)
         }
     }

@@ -70,7 +70,7 @@ pub fn run(
         let rest = some.split_off(size.min(some.len()));
         let done = portions.compute(&some).map_err(|f| {
             let Listed { number, place, .. } = &some[f.point];
-            let error = fault::inspect(f.error);
+            let error = fault::inspect(*f.error);
             match place {
                 Some(place) => anyhow!("at point {number}: {place}: {error}"),
                 None => anyhow!("at point {number}: {error}"),

@@ -74,7 +74,7 @@ impl TransformArgs {
             p = Arc::new(scalarize(&p)?);
         }
         if let Some(dictionary) = self.lower {
-            p = Arc::new(lower(&p, dictionary).map_err(|e| not_lowered(e))?);
+            p = Arc::new(lower(&p, dictionary).map_err(not_lowered)?);
         }
         if self.simplify {
             p = Arc::new(simplify(&p)?);

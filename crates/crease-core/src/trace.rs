@@ -2,20 +2,50 @@
 //!
 //! [`trace`] runs a closure once on variables that record what is done to them. A [`Var`] is a small copyable handle, so
 //! formulas read as on paper: `relu(x[0]) - relu(-x[1])`. What goes wrong on the way (shapes that do not fit, a constant
-//! that is not finite) is kept and reported at the end, because operators cannot fail.
+//! that is not finite) is kept and reported at the end, because operators cannot fail. An equation comes from the line of the closure that
+//! asked for it ([`Origin::Line`]), or from a layer that is open ([`Tape::within`]).
 
 use crate::builder::{BuildError, Builder, Conv2d, Window};
 use crate::number::Rational;
 use crate::op::{Comparison, Kink, Lane, Logic, Op};
-use crate::program::{Atom, Program};
+use crate::program::{Atom, Origin, Program};
 use crate::shape::Shape;
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::panic::Location;
 use std::sync::Arc;
 
 /// Where a trace is recorded.
 pub struct Tape {
-    state: RefCell<(Builder, Option<BuildError>)>,
+    state: RefCell<State>,
+}
+
+struct State {
+    builder: Builder,
+    error: Option<BuildError>,
+    /// The layers that are open, as a path.
+    layers: String,
+    /// The file of the last equation: equations of one file share its name.
+    file: (&'static str, Arc<str>),
+}
+
+impl State {
+    fn new(name: &str, error: Option<BuildError>) -> RefCell<Self> {
+        RefCell::new(State { builder: Builder::new(name), error, layers: String::new(), file: ("", "".into()) })
+    }
+
+    /// Says of the equations that follow where they come from: the layer that is open, or else the line that asked for them.
+    fn come_from(&mut self, line: &'static Location<'static>) {
+        let origin = if self.layers.is_empty() {
+            if self.file.0 != line.file() {
+                self.file = (line.file(), line.file().into());
+            }
+            Origin::line(self.file.1.clone(), line.line())
+        } else {
+            Origin::layer(&*self.layers, None)
+        };
+        self.builder.set_origin(Some(origin));
+    }
 }
 
 /// A variable of a trace: a handle on a value, with operators.
@@ -28,25 +58,54 @@ pub struct Var<'t> {
 impl Tape {
     /// An empty tape for a program of that name.
     pub fn new(name: &str) -> Self {
-        Tape { state: RefCell::new((Builder::new(name), None)) }
+        Tape { state: State::new(name, None) }
     }
 
+    #[track_caller]
     fn record<T>(&self, f: impl FnOnce(&mut Builder) -> Result<T, BuildError>) -> Option<T> {
-        let (builder, error) = &mut *self.state.borrow_mut();
-        if error.is_some() {
+        let state = &mut *self.state.borrow_mut();
+        if state.error.is_some() {
             return None;
         }
-        match f(builder) {
+        state.come_from(Location::caller());
+        match f(&mut state.builder) {
             Ok(x) => Some(x),
             Err(e) => {
-                *error = Some(e);
+                state.error = Some(e);
                 None
             }
         }
     }
 
+    /// Runs something as a layer of that name, inside of the layers that are open: whatever it records comes from there.
+    ///
+    /// ```
+    /// use crease_core::{kinks, relu, Shape, Tape, Tensor};
+    /// let tape = Tape::new("f");
+    /// let x = tape.input("x", Shape::scalar());
+    /// let y = tape.within("encoder", || tape.within("0", || relu(x)));
+    /// let p = tape.finish(&[y])?;
+    /// let (_, met) = kinks(&p, &[Tensor::scalar(0.0)]).unwrap();
+    /// assert_eq!(met[0].site.origin.as_deref().unwrap().to_string(), "encoder.0");
+    /// # Ok::<(), crease_core::BuildError>(())
+    /// ```
+    pub fn within<T>(&self, layer: &str, f: impl FnOnce() -> T) -> T {
+        let before = self.state.borrow().layers.len();
+        {
+            let layers = &mut self.state.borrow_mut().layers;
+            if before > 0 {
+                layers.push('.');
+            }
+            layers.push_str(layer);
+        }
+        let out = f();
+        self.state.borrow_mut().layers.truncate(before);
+        out
+    }
+
+    #[track_caller]
     fn var<'t>(&'t self, f: impl FnOnce(&mut Builder) -> Result<Atom, BuildError>) -> Var<'t> {
-        let atom = self.record(f).unwrap_or_else(|| self.state.borrow_mut().0.constant(Rational::ZERO));
+        let atom = self.record(f).unwrap_or_else(|| self.state.borrow_mut().builder.constant(Rational::ZERO));
         Var { tape: self, atom }
     }
 
@@ -56,28 +115,32 @@ impl Tape {
     }
 
     /// A constant number.
+    #[track_caller]
     pub fn constant<'t>(&'t self, c: f64) -> Var<'t> {
         self.var(|b| b.constant_f64(c))
     }
 
     /// An exact constant.
+    #[track_caller]
     pub fn exact<'t>(&'t self, c: Rational) -> Var<'t> {
         self.var(|b| Ok(b.constant(c)))
     }
 
     /// A constant tensor, from its elements in row-major order.
+    #[track_caller]
     pub fn tensor<'t>(&'t self, shape: Shape, data: Vec<f64>) -> Var<'t> {
         self.var(|b| b.tensor(shape, data))
     }
 
     /// Applies a program to variables; its outputs.
+    #[track_caller]
     pub fn call<'t>(&'t self, program: &Arc<Program>, args: &[Var<'t>]) -> Vec<Var<'t>> {
         let outputs = self.record(|b| {
             let atoms = self.atoms(args)?;
             let id = b.callee(program.clone(), None)?;
             b.push(Op::Call(id), &atoms)
         });
-        let zero = || vec![self.state.borrow_mut().0.constant(Rational::ZERO); program.outputs().len()];
+        let zero = || vec![self.state.borrow_mut().builder.constant(Rational::ZERO); program.outputs().len()];
         outputs.unwrap_or_else(zero).into_iter().map(|atom| Var { tape: self, atom }).collect()
     }
 
@@ -95,7 +158,8 @@ impl Tape {
     /// Ends the trace with these outputs. Variables that are used after it belong to no program any more.
     pub fn finish(&self, outputs: &[Var<'_>]) -> Result<Program, BuildError> {
         let outputs = self.atoms(outputs);
-        let (builder, error) = self.state.replace((Builder::new("ended"), Some(BuildError::ForeignVariable)));
+        let ended = State::new("ended", Some(BuildError::ForeignVariable)).into_inner();
+        let State { builder, error, .. } = self.state.replace(ended);
         match error {
             Some(e) => Err(e),
             None => builder.finish(&outputs?),
@@ -138,10 +202,12 @@ where
 }
 
 impl<'t> Var<'t> {
+    #[track_caller]
     fn apply(self, f: impl FnOnce(&mut Builder, Atom) -> Result<Atom, BuildError>) -> Var<'t> {
         self.tape.var(|b| f(b, self.atom))
     }
 
+    #[track_caller]
     fn apply2(self, other: Var<'t>, f: impl FnOnce(&mut Builder, Atom, Atom) -> Result<Atom, BuildError>) -> Var<'t> {
         self.tape.var(|b| {
             self.tape.atoms(&[other])?;
@@ -150,6 +216,7 @@ impl<'t> Var<'t> {
     }
 
     /// Applies an elementwise operation of one argument.
+    #[track_caller]
     pub fn elementwise(self, op: Op) -> Var<'t> {
         self.apply(|b, x| b.elementwise(op, &[x]))
     }
@@ -162,22 +229,25 @@ impl<'t> Var<'t> {
     /// The shape; that of a scalar once the trace has failed or ended.
     pub fn shape(self) -> Shape {
         match &*self.tape.state.borrow() {
-            (builder, None) => builder.shape(self.atom),
+            State { builder, error: None, .. } => builder.shape(self.atom),
             _ => Shape::scalar(),
         }
     }
 
     /// `x ^ k`.
+    #[track_caller]
     pub fn powi(self, k: i32) -> Var<'t> {
         self.apply(|b, x| b.power(x, k))
     }
 
     /// The sum of all elements.
+    #[track_caller]
     pub fn sum(self) -> Var<'t> {
         self.apply(|b, x| b.sum_all(x))
     }
 
     /// The sum along one axis, which may count from the end.
+    #[track_caller]
     pub fn sum_axis(self, axis: isize) -> Var<'t> {
         self.apply(|b, x| {
             let axis = b.shape(x).axis(axis)?;
@@ -186,6 +256,7 @@ impl<'t> Var<'t> {
     }
 
     /// The mean of all elements.
+    #[track_caller]
     pub fn mean(self) -> Var<'t> {
         self.apply(|b, x| {
             let axes: Vec<usize> = (0..b.shape(x).rank()).collect();
@@ -194,11 +265,13 @@ impl<'t> Var<'t> {
     }
 
     /// The product of matrices and vectors.
+    #[track_caller]
     pub fn matmul(self, other: Var<'t>) -> Var<'t> {
         self.apply2(other, |b, x, y| b.matmul(x, y))
     }
 
     /// The axes in reverse order.
+    #[track_caller]
     pub fn transpose(self) -> Var<'t> {
         self.apply(|b, x| {
             let order: Vec<usize> = (0..b.shape(x).rank()).rev().collect();
@@ -207,6 +280,7 @@ impl<'t> Var<'t> {
     }
 
     /// The same elements in another shape.
+    #[track_caller]
     pub fn reshape(self, dims: &[usize]) -> Var<'t> {
         self.apply(|b, x| {
             let shape = Shape::new(dims)?;
@@ -215,6 +289,7 @@ impl<'t> Var<'t> {
     }
 
     /// Repeats the elements over a larger shape.
+    #[track_caller]
     pub fn broadcast(self, dims: &[usize]) -> Var<'t> {
         self.apply(|b, x| {
             let shape = Shape::new(dims)?;
@@ -223,11 +298,13 @@ impl<'t> Var<'t> {
     }
 
     /// The part at fixed indices of the first axes.
+    #[track_caller]
     pub fn at(self, indices: &[usize]) -> Var<'t> {
         self.apply(|b, x| b.at(x, indices))
     }
 
     /// `count` indices of an axis from `first` on.
+    #[track_caller]
     pub fn slice_axis(self, axis: isize, first: usize, count: usize) -> Var<'t> {
         self.apply(|b, x| {
             let shape = b.shape(x);
@@ -239,81 +316,97 @@ impl<'t> Var<'t> {
     }
 
     /// The parts at these positions of an axis.
+    #[track_caller]
     pub fn gather(self, axis: isize, positions: &[usize]) -> Var<'t> {
         self.apply(|b, x| b.gather(x, axis, positions))
     }
 
     /// Two-dimensional convolution with kernels `[O, C, h, w]`.
+    #[track_caller]
     pub fn conv2d(self, kernel: Var<'t>, how: Conv2d) -> Var<'t> {
         self.apply2(kernel, |b, x, k| b.conv2d(x, k, how))
     }
 
     /// Two-dimensional max-pooling.
+    #[track_caller]
     pub fn maxpool2d(self, window: Window) -> Var<'t> {
         self.apply(|b, x| b.maxpool2d(x, window))
     }
 
     /// The largest element along an axis.
+    #[track_caller]
     pub fn max_axis(self, axis: isize) -> Var<'t> {
         self.apply(|b, x| b.lane_axis(&Kink::Max(Lane::Axis), x, axis))
     }
 
     /// The smallest element along an axis.
+    #[track_caller]
     pub fn min_axis(self, axis: isize) -> Var<'t> {
         self.apply(|b, x| b.lane_axis(&Kink::Min(Lane::Axis), x, axis))
     }
 
     /// The largest of all elements.
+    #[track_caller]
     pub fn max_all(self) -> Var<'t> {
         self.apply(|b, x| b.lane_all(&Kink::Max(Lane::Axis), x))
     }
 
     /// The smallest of all elements.
+    #[track_caller]
     pub fn min_all(self) -> Var<'t> {
         self.apply(|b, x| b.lane_all(&Kink::Min(Lane::Axis), x))
     }
 
     /// The elements in ascending order along an axis.
+    #[track_caller]
     pub fn sort(self, axis: isize) -> Var<'t> {
         self.apply(|b, x| b.lane_axis(&Kink::Sort(Lane::Axis), x, axis))
     }
 
     /// The lower median of all elements.
+    #[track_caller]
     pub fn median(self) -> Var<'t> {
         self.apply(|b, x| b.median(x))
     }
 
     /// The k-th smallest of all elements, counted from 0.
+    #[track_caller]
     pub fn order_statistic(self, k: usize) -> Var<'t> {
         self.apply(|b, x| b.lane_all(&Kink::OrderStatistic(Lane::Axis, k), x))
     }
 
     /// The sum of the absolute values of all elements.
+    #[track_caller]
     pub fn norm1(self) -> Var<'t> {
         self.apply(|b, x| b.norm1(x))
     }
 
     /// The largest absolute value of all elements.
+    #[track_caller]
     pub fn norminf(self) -> Var<'t> {
         self.apply(|b, x| b.norminf(x))
     }
 
     /// `log(sum(exp(x)))` along an axis.
+    #[track_caller]
     pub fn logsumexp(self, axis: isize) -> Var<'t> {
         self.apply(|b, x| b.logsumexp_axis(x, axis))
     }
 
     /// 1 where this compares so with the other, else 0.
+    #[track_caller]
     pub fn compare(self, how: Comparison, other: Var<'t>) -> Var<'t> {
         self.apply2(other, |b, x, y| b.compare(how, x, y))
     }
 
     /// 1 where both are, else 0.
+    #[track_caller]
     pub fn and(self, other: Var<'t>) -> Var<'t> {
         self.apply2(other, |b, x, y| b.logic(Logic::And, &[x, y]))
     }
 
     /// 1 where one of them is, else 0.
+    #[track_caller]
     pub fn or(self, other: Var<'t>) -> Var<'t> {
         self.apply2(other, |b, x, y| b.logic(Logic::Or, &[x, y]))
     }
@@ -323,12 +416,14 @@ macro_rules! operator {
     ($trait:ident, $method:ident, $build:ident) => {
         impl<'t> $trait for Var<'t> {
             type Output = Var<'t>;
+            #[track_caller]
             fn $method(self, other: Var<'t>) -> Var<'t> {
                 self.apply2(other, |b, x, y| b.$build(x, y))
             }
         }
         impl<'t> $trait<f64> for Var<'t> {
             type Output = Var<'t>;
+            #[track_caller]
             fn $method(self, c: f64) -> Var<'t> {
                 self.apply(|b, x| {
                     let c = b.constant_f64(c)?;
@@ -338,6 +433,7 @@ macro_rules! operator {
         }
         impl<'t> $trait<Var<'t>> for f64 {
             type Output = Var<'t>;
+            #[track_caller]
             fn $method(self, x: Var<'t>) -> Var<'t> {
                 x.apply(|b, x| {
                     let c = b.constant_f64(self)?;
@@ -355,6 +451,7 @@ operator!(Div, div, div);
 
 impl<'t> Neg for Var<'t> {
     type Output = Var<'t>;
+    #[track_caller]
     fn neg(self) -> Var<'t> {
         self.apply(|b, x| b.neg(x))
     }
@@ -363,6 +460,7 @@ impl<'t> Neg for Var<'t> {
 macro_rules! function {
     ($($(#[$doc:meta])* $name:ident => $op:expr;)*) => {$(
         $(#[$doc])*
+        #[track_caller]
         pub fn $name(x: Var<'_>) -> Var<'_> {
             x.elementwise($op)
         }
@@ -393,16 +491,19 @@ function! {
 }
 
 /// `x` where positive, else `slope * x`.
+#[track_caller]
 pub fn leaky_relu(x: Var<'_>, slope: f64) -> Var<'_> {
     x.apply(|b, x| b.leaky_relu(x, Rational::from_f64(slope).ok_or(BuildError::NotFinite(slope))?))
 }
 
 /// `x` where positive, else `scale * (exp(x) - 1)`.
+#[track_caller]
 pub fn elu(x: Var<'_>, scale: f64) -> Var<'_> {
     x.apply(|b, x| b.elu(x, Rational::from_f64(scale).ok_or(BuildError::NotFinite(scale))?))
 }
 
 /// `a * relu(b)`.
+#[track_caller]
 pub fn times_relu<'t>(a: Var<'t>, b: Var<'t>) -> Var<'t> {
     a.apply2(b, |builder, a, b| builder.times_relu(a, b))
 }
@@ -417,6 +518,7 @@ pub fn times_relu<'t>(a: Var<'t>, b: Var<'t>) -> Var<'t> {
 /// use crease_core::{max, trace};
 /// assert!(trace(3, |x| max(x)).is_ok());
 /// ```
+#[track_caller]
 pub fn max<'t>(xs: &[Var<'t>]) -> Var<'t> {
     several(xs, |b, atoms| b.max(atoms))
 }
@@ -426,6 +528,7 @@ pub fn max<'t>(xs: &[Var<'t>]) -> Var<'t> {
 /// # Panics
 ///
 /// If there is none.
+#[track_caller]
 pub fn min<'t>(xs: &[Var<'t>]) -> Var<'t> {
     several(xs, |b, atoms| b.min(atoms))
 }
@@ -435,15 +538,18 @@ pub fn min<'t>(xs: &[Var<'t>]) -> Var<'t> {
 /// # Panics
 ///
 /// If there is none.
+#[track_caller]
 pub fn concat<'t>(xs: &[Var<'t>], axis: isize) -> Var<'t> {
     several(xs, |b, atoms| b.concat(atoms, axis))
 }
 
 /// The largest entry of `A x`.
+#[track_caller]
 pub fn max_linear<'t>(a: Var<'t>, x: Var<'t>) -> Var<'t> {
     a.apply2(x, |b, a, x| b.max_linear(a, x))
 }
 
+#[track_caller]
 fn several<'t>(xs: &[Var<'t>], f: impl FnOnce(&mut Builder, &[Atom]) -> Result<Atom, BuildError>) -> Var<'t> {
     let tape = xs.first().expect("at least one variable").tape;
     tape.var(|b| f(b, &tape.atoms(xs)?))

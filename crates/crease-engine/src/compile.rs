@@ -1,14 +1,15 @@
 //! From programs to compiled programs, and which engine takes which.
 
-use crate::compiled::{Body, Compiled};
+use crate::compiled::Compiled;
 use crate::error::EngineError;
+use crate::executable::{Beside, Code, Executable};
 use crate::flat::{Flat, flatten};
 use crate::float::Float;
 use crate::native;
 use crate::options::{Agreement, Backend, Explain, Form, Options};
 use crate::reference::{Derive, Reference, gradient};
-use crate::scalar;
 use crate::scalar::estimate::{self, Times};
+use crate::scalar::{self, LANES};
 use crate::tensor::{self, Manner};
 use crease_core::differentiate::{self, Technique, backprop};
 use crease_core::{Arithmetic, Atom, Builder, Kink, Layout, Op, Program, Shape, inline, scalarize, simplify};
@@ -17,18 +18,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Compiles a program.
-///
-/// ```
-/// use crease_core::{trace_shapes, Shape};
-/// use crease_engine::{compile, Options};
-/// let p = trace_shapes(&[Shape::vector(3).unwrap()], |x| vec![(x[0] * x[0]).sum()]).unwrap();
-/// let c = compile::<f32>(&p, &Options::default()).unwrap();
-/// let mut y = [0.0];
-/// c.run(&mut c.workspace(), &[&[1.0, 2.0, 3.0]], &mut [&mut y]).unwrap();
-/// assert_eq!(y, [14.0]);
-/// ```
-pub fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+/// See [`crate::compile`].
+pub(crate) fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     compile_for(p, Reference::new(p, Derive::Same), options)
 }
 
@@ -36,22 +27,53 @@ pub fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, 
 fn compile_for<T: Float>(p: &Program, reference: Reference, options: &Options) -> Result<Compiled<T>, EngineError> {
     let mut explain = Explain::default();
     if suits_scalar(p, options.form, &mut explain) {
-        let flat = flatten(&scalar_form(p)?)?;
+        let flat = flatten(&scalar_form(p)?, options)?;
         if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), None) {
             describe(&mut explain, &code);
             let native = prefers_native(&estimate::value(&code), options, &mut explain);
             let machine = if native { machine(&flat, &code, p, options, &mut explain) } else { None };
-            let body = match machine {
-                Some((machine, lanes)) => Body::Native(machine, lanes.then_some(code)),
-                None => Body::Scalar(code),
-            };
-            return Ok(compiled(body, p, reference, options, explain, output_shapes(p)));
+            let code = values(code, machine, options, &mut explain);
+            return Compiled::new(code, p, reference, options, explain, output_shapes(p));
         }
     }
     let manner =
         Manner { exact: options.agreement == Agreement::Bits, checked: options.arithmetic == Arithmetic::Checked };
-    let code = tensor::build(&flatten(p)?, manner, &mut explain);
-    Ok(compiled(Body::Tensor(code), p, reference, options, explain, output_shapes(p)))
+    let code = tensor::build(&flatten(p, options)?, manner, &options.limits, &mut explain)?;
+    Compiled::new(Arc::new(code), p, reference, options, explain, output_shapes(p))
+}
+
+/// Scalar code for values: machine code at one point if there is any; in lanes at several, if that is faster.
+fn values<T: Float>(
+    code: scalar::Code<T>,
+    machine: Option<(native::Machine<T>, bool)>,
+    options: &Options,
+    explain: &mut Explain,
+) -> Arc<dyn Code<T>> {
+    let (code, checked) = (Arc::new(code), options.arithmetic == Arithmetic::Checked);
+    let several = scalar::Values::<T, LANES> { code: code.clone(), checked };
+    match machine {
+        Some((one, false)) => Arc::new(Beside { one, several: None::<scalar::Values<T, LANES>> }),
+        Some((one, true)) => Arc::new(beside(one, several, options, explain)),
+        None => Arc::new(beside(scalar::Values::<T, 1> { code, checked }, several, options, explain)),
+    }
+}
+
+/// Code for one point and for several, or for one alone if both would hold more numbers than may be.
+fn beside<T, A: Executable<T>, B: Executable<T>>(
+    one: A,
+    several: B,
+    options: &Options,
+    explain: &mut Explain,
+) -> Beside<A, B> {
+    let both = Beside { one, several: Some(several) };
+    let (numbers, limit) = (both.numbers(), options.limits.numbers);
+    if numbers as u64 <= limit {
+        return both;
+    }
+    explain.say(format!(
+        "batches: point by point, because several at once would hold {numbers} numbers, more than the limit of {limit}"
+    ));
+    Beside { several: None, ..both }
 }
 
 /// So many numbers for each equation make a program one of tensors.
@@ -93,19 +115,12 @@ fn suits_scalar(p: &Program, form: Form, explain: &mut Explain) -> bool {
     suits
 }
 
-/// Compiles the value of a program with one scalar output and its gradient by some of its inputs, all if none are named:
-/// the value comes first, then one output for each of these inputs in the order given.
-///
-/// ```
-/// use crease_core::{relu, trace};
-/// use crease_engine::{value_and_grad, Options};
-/// let p = trace(2, |x| relu(x[0] * x[1])).unwrap();
-/// let c = value_and_grad::<f64>(&p, &[], &Options::default()).unwrap();
-/// let (mut y, mut dx, mut dz) = ([0.0], [0.0], [0.0]);
-/// c.run(&mut c.workspace(), &[&[3.0], &[2.0]], &mut [&mut y, &mut dx, &mut dz]).unwrap();
-/// assert_eq!((y, dx, dz), ([6.0], [2.0], [3.0]));
-/// ```
-pub fn value_and_grad<T: Float>(p: &Program, wrt: &[usize], options: &Options) -> Result<Compiled<T>, EngineError> {
+/// See [`crate::value_and_grad`].
+pub(crate) fn value_and_grad<T: Float>(
+    p: &Program,
+    wrt: &[usize],
+    options: &Options,
+) -> Result<Compiled<T>, EngineError> {
     let inputs = p.inputs().len();
     let wrt: Vec<usize> = if wrt.is_empty() { (0..inputs).collect() } else { wrt.to_vec() };
     if let Some(&index) = wrt.iter().find(|&&i| i >= inputs) {
@@ -124,24 +139,28 @@ pub fn value_and_grad<T: Float>(p: &Program, wrt: &[usize], options: &Options) -
         && suits_scalar(p, options.form, &mut explain)
     {
         options.how.selection.validate().map_err(crease_core::differentiate::DiffError::from)?;
-        let flat = flatten(&scalar_form(p)?)?;
+        let flat = flatten(&scalar_form(p)?, options)?;
         if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), Some(&options.how.selection)) {
             if prefers_native(&estimate::gradient(&code, &flat), options, &mut explain) {
                 let derived = gradient(&*held(p, options)?, &wrt, &options.how)?;
-                let flat = flatten(&scalar_form(&derived)?)?;
+                let flat = flatten(&scalar_form(&derived)?, options)?;
                 if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(&derived)), None)
                     && let Some((machine, lanes)) = machine(&flat, &code, &derived, options, &mut explain)
                 {
                     explain.say("gradient: by the derived program");
-                    let body = Body::Native(machine, lanes.then_some(code));
-                    return Ok(compiled(body, &derived, reference, options, explain, output_shapes(&derived)));
+                    let code = values(code, Some((machine, lanes)), options, &mut explain);
+                    return Compiled::new(code, &derived, reference, options, explain, output_shapes(&derived));
                 }
             }
             explain.say("gradient: backward through the scalar code, zero adjoints skipped");
             describe(&mut explain, &code);
             let mut shapes = vec![Shape::scalar()];
             shapes.extend(wrt.iter().map(|&i| p.inputs()[i].shape.clone()));
-            return Ok(compiled(Body::Gradient(code, wrt), p, reference, options, explain, shapes));
+            let (code, wrt): (_, Arc<[usize]>) = (Arc::new(code), wrt.into());
+            let one = scalar::Gradient::<T, 1> { code: code.clone(), wrt: wrt.clone() };
+            let several = scalar::Gradient::<T, LANES> { code, wrt };
+            let code = Arc::new(beside(one, several, options, &mut explain));
+            return Compiled::new(code, p, reference, options, explain, shapes);
         }
     }
     compile_for(&gradient(&*held(p, options)?, &wrt, &options.how)?, reference, options)
@@ -202,50 +221,20 @@ fn machine<T: Float>(
     }
 }
 
-/// Compiles Jacobian times tangent: inputs are those of the program and one tangent for each, outputs those of the program and
-/// one tangent for each. At kinks this is what the selection picks.
-///
-/// ```
-/// use crease_core::trace;
-/// use crease_engine::{jvp, Options};
-/// let c = jvp::<f64>(&trace(1, |x| x[0] * x[0]).unwrap(), &Options::default()).unwrap();
-/// let (mut y, mut dy) = ([0.0], [0.0]);
-/// c.run(&mut c.workspace(), &[&[3.0], &[1.0]], &mut [&mut y, &mut dy]).unwrap();
-/// assert_eq!((y, dy), ([9.0], [6.0]));
-/// ```
-pub fn jvp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+/// See [`crate::jvp`].
+pub(crate) fn jvp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     let reference = Reference::new(p, Derive::Jvp(options.how.clone()));
     compile_for(&differentiate::jvp(&*held(p, options)?, &options.how)?, reference, options)
 }
 
-/// Compiles adjoint times Jacobian: inputs are those of the program and one adjoint for each output, outputs those of the
-/// program and one adjoint for each input.
-///
-/// ```
-/// use crease_core::trace;
-/// use crease_engine::{vjp, Options};
-/// let c = vjp::<f64>(&trace(1, |x| x[0] * x[0]).unwrap(), &Options::default()).unwrap();
-/// let (mut y, mut dx) = ([0.0], [0.0]);
-/// c.run(&mut c.workspace(), &[&[3.0], &[10.0]], &mut [&mut y, &mut dx]).unwrap();
-/// assert_eq!((y, dx), ([9.0], [60.0]));
-/// ```
-pub fn vjp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+/// See [`crate::vjp`].
+pub(crate) fn vjp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     let reference = Reference::new(p, Derive::Vjp(options.how.clone()));
     compile_for(&differentiate::vjp(&*held(p, options)?, &options.how)?, reference, options)
 }
 
-/// Compiles directional derivatives, right at kinks, for several directions at once: see
-/// [`directional_program`](crate::directional_program) for inputs and outputs.
-///
-/// ```
-/// use crease_core::{abs, trace};
-/// use crease_engine::{directional, Options};
-/// let c = directional::<f64>(&trace(1, |x| abs(x[0])).unwrap(), &[0], 2, &Options::default()).unwrap();
-/// let (mut y, mut dy) = ([0.0], [0.0; 2]);
-/// c.run(&mut c.workspace(), &[&[0.0], &[1.0, -1.0]], &mut [&mut y, &mut dy]).unwrap();
-/// assert_eq!((y, dy), ([0.0], [1.0, 1.0]));
-/// ```
-pub fn directional<T: Float>(
+/// See [`crate::directional`].
+pub(crate) fn directional<T: Float>(
     p: &Program,
     wrt: &[usize],
     directions: usize,
@@ -254,23 +243,8 @@ pub fn directional<T: Float>(
     compile(&simplify(&crate::directional::directional_program(p, wrt, directions)?)?, options)
 }
 
-/// Compiles one Clarke subgradient of a program with one scalar output: inputs are those of the program and then a direction
-/// for each (in its shape, with a leading axis of 1); outputs are the value and one derivative for each input.
-///
-/// Values and tangents along the direction are run once, every tie is decided by them, and adjoints go back through the
-/// branches so chosen. For all directions but a set of measure zero the result is a limit of gradients: take a random one.
-///
-/// ```
-/// use crease_core::{relu, trace};
-/// use crease_engine::{clarke, Options};
-/// // the identity, of which the chain rule says 0 at 0
-/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
-/// let c = clarke::<f64>(&p, &Options::default()).unwrap();
-/// let (mut y, mut g) = ([0.0], [0.0]);
-/// c.run(&mut c.workspace(), &[&[0.0], &[0.7]], &mut [&mut y, &mut g]).unwrap();
-/// assert_eq!((y, g), ([0.0], [1.0]));
-/// ```
-pub fn clarke<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
+/// See [`crate::clarke`].
+pub(crate) fn clarke<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     let locked = crate::directional::locked_program(p)?;
     let derived = backprop(&locked, &options.how)?;
     let outputs: Vec<usize> = (0..=p.inputs().len()).collect();
@@ -338,26 +312,6 @@ fn held<'p>(p: &'p Program, options: &Options) -> Result<Cow<'p, Program>, Engin
 fn describe<T: Float>(explain: &mut Explain, code: &scalar::Code<T>) {
     let (groups, grouped, singles) = code.sizes();
     explain.say(format!("scalar code: {grouped} equations in {groups} groups, {singles} as single instructions"));
-}
-
-fn compiled<T: Float>(
-    body: Body<T>,
-    p: &Program,
-    reference: Reference,
-    options: &Options,
-    explain: Explain,
-    outputs: Vec<Shape>,
-) -> Compiled<T> {
-    let inputs: Vec<Shape> = p.inputs().iter().map(|i| i.shape.clone()).collect();
-    Compiled {
-        body: Arc::new(body),
-        input_lens: lens(&inputs),
-        inputs,
-        outputs,
-        arithmetic: options.arithmetic,
-        reference,
-        explain,
-    }
 }
 
 fn lens(shapes: &[Shape]) -> Vec<usize> {

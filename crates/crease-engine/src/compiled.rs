@@ -1,12 +1,12 @@
 //! A compiled program: slices in, slices out.
 
 use crate::error::EngineError;
+use crate::executable::{Code, Executable, Inputs, Run};
 use crate::float::Float;
-use crate::options::Explain;
-use crate::reference::Reference;
-use crate::{native, scalar, tensor};
+use crate::options::{Explain, Options};
+use crate::reference::{Derive, Reference};
 use crease_core::run::Unobserved;
-use crease_core::{Arithmetic, Shape, Tensor};
+use crease_core::{Arithmetic, Limits, Program, RunOptions, Shape, Tensor};
 use std::sync::Arc;
 
 /// A program compiled for `f64` or `f32`. It is immutable and can be shared between threads; what a run writes to is a
@@ -24,43 +24,15 @@ use std::sync::Arc;
 /// ```
 pub struct Compiled<T: Float> {
     /// shared with the workspaces that were made for it
-    pub(crate) body: Arc<Body<T>>,
+    pub(crate) code: Arc<dyn Code<T>>,
     pub(crate) inputs: Vec<Shape>,
     pub(crate) outputs: Vec<Shape>,
     pub(crate) input_lens: Vec<usize>,
     pub(crate) arithmetic: Arithmetic,
+    pub(crate) limits: Limits,
     /// what the interpreter runs where a run is handed over to it
     pub(crate) reference: Reference,
     pub(crate) explain: Explain,
-}
-
-/// What is executed.
-pub(crate) enum Body<T> {
-    Scalar(scalar::Code<T>),
-    /// A scalar program as machine code, and, if that is faster for several points at once, as bytecode.
-    Native(native::Machine<T>, Option<scalar::Code<T>>),
-    Tensor(tensor::Code<T>),
-    /// A scalar program, run forward and backward; derivatives by these inputs.
-    Gradient(scalar::Code<T>, Vec<usize>),
-}
-
-impl<T: Float> Body<T> {
-    /// Memory for runs at one point.
-    fn memory(&self) -> Memory<T> {
-        match self {
-            Body::Scalar(code) => Memory::Scalar(code.memory(1, false)),
-            Body::Gradient(code, _) => Memory::Scalar(code.memory(1, true)),
-            Body::Native(machine, _) => Memory::Native(machine.memory()),
-            Body::Tensor(code) => Memory::Tensor(code.memory()),
-        }
-    }
-}
-
-/// The memory of runs at one point.
-pub(crate) enum Memory<T: Float> {
-    Scalar(scalar::Memory<T>),
-    Native(native::Memory<T>),
-    Tensor(tensor::Memory<T>),
 }
 
 /// The memory of a run. It belongs to the compiled program that made it, whose code it keeps.
@@ -75,10 +47,9 @@ pub(crate) enum Memory<T: Float> {
 pub struct Workspace<T: Float> {
     /// The code that this is for. To hold it is to know it: as long as the workspace is there, no other code can come to lie at
     /// its address.
-    pub(crate) body: Arc<Body<T>>,
-    pub(crate) memory: Memory<T>,
-    /// For several points at once, made when they come.
-    pub(crate) lanes: Option<scalar::Memory<T>>,
+    code: Arc<dyn Code<T>>,
+    /// That code and its memory.
+    pub(crate) run: Box<dyn Run<T>>,
 }
 
 impl<T: Float> Workspace<T> {
@@ -92,16 +63,71 @@ impl<T: Float> Workspace<T> {
     /// assert!(c.workspace().bytes() < 1000);
     /// ```
     pub fn bytes(&self) -> usize {
-        let one = match &self.memory {
-            Memory::Scalar(m) => m.bytes(),
-            Memory::Native(m) => m.bytes(),
-            Memory::Tensor(m) => m.bytes(),
-        };
-        one + self.lanes.as_ref().map_or(0, |m| m.bytes())
+        self.run.bytes()
     }
 }
 
+/// See [`Compiled::workspace`].
+pub(crate) fn workspace<T: Float>(c: &Compiled<T>) -> Workspace<T> {
+    Workspace { code: c.code.clone(), run: c.code.clone().bind() }
+}
+
 impl<T: Float> Compiled<T> {
+    /// A compiled program that runs code from elsewhere: see [`Executable`]. Where that gives up, the interpreter runs the program.
+    ///
+    /// ```
+    /// use crease_core::trace;
+    /// use crease_engine::{Compiled, Executable, Inputs, Options};
+    /// # struct Square;
+    /// # impl Executable<f64> for Square {
+    /// #     type Memory = ();
+    /// #     fn memory(&self) {}
+    /// #     fn numbers(&self) -> usize { 0 }
+    /// #     fn bytes(_: &()) -> usize { 0 }
+    /// #     fn run(&self, _: &mut (), p: std::ops::Range<usize>, x: Inputs<'_, f64>, y: &mut [&mut [f64]]) -> bool {
+    /// #         p.into_iter().for_each(|p| y[0][p] = x.input(0, p)[0] * x.input(0, p)[0]);
+    /// #         true
+    /// #     }
+    /// # }
+    /// let p = trace(1, |x| x[0] * x[0]).unwrap();
+    /// let c = Compiled::from_executable(Square, &p, &Options::default()).unwrap();
+    /// let mut y = [0.0];
+    /// c.run(&mut c.workspace(), &[&[3.0]], &mut [&mut y]).unwrap();
+    /// assert_eq!(y, [9.0]);
+    /// ```
+    pub fn from_executable(
+        code: impl Executable<T>,
+        program: &Program,
+        options: &Options,
+    ) -> Result<Self, EngineError> {
+        let outputs = program.outputs().iter().map(|&o| program.atom_shape(o)).collect();
+        Compiled::new(
+            Arc::new(code),
+            program,
+            Reference::new(program, Derive::Same),
+            options,
+            Explain::default(),
+            outputs,
+        )
+    }
+
+    /// Code for what the reference says, with the inputs of a program.
+    pub(crate) fn new(
+        code: Arc<dyn Code<T>>,
+        program: &Program,
+        reference: Reference,
+        options: &Options,
+        explain: Explain,
+        outputs: Vec<Shape>,
+    ) -> Result<Self, EngineError> {
+        let inputs: Vec<Shape> = program.inputs().iter().map(|i| i.shape.clone()).collect();
+        let input_lens = inputs.iter().map(Shape::len).collect();
+        let (arithmetic, limits) = (options.arithmetic, options.limits.clone());
+        let c = Compiled { code, inputs, outputs, input_lens, arithmetic, limits, reference, explain };
+        c.check_workspaces(1)?;
+        Ok(c)
+    }
+
     /// Memory for runs of this program.
     ///
     /// ```
@@ -112,12 +138,22 @@ impl<T: Float> Compiled<T> {
     /// c.run(&mut one_for_this_thread, &[&[2.0], &[3.0]], &mut [&mut [0.0]]).unwrap();
     /// ```
     pub fn workspace(&self) -> Workspace<T> {
-        Workspace { body: self.body.clone(), memory: self.body.memory(), lanes: None }
+        T::workspace(self)
+    }
+
+    /// Whether so many workspaces hold no more numbers than may be.
+    pub(crate) fn check_workspaces(&self, count: usize) -> Result<(), EngineError> {
+        let numbers = (self.code.held() as u64).saturating_mul(count as u64);
+        if numbers <= self.limits.numbers {
+            return Ok(());
+        }
+        let what = if count > 1 { "the workspaces" } else { "a workspace" };
+        Err(EngineError::TooManyNumbers { what, numbers, limit: self.limits.numbers, several: count > 1 })
     }
 
     /// Whether a workspace was made for this code.
     pub(crate) fn owns(&self, w: &Workspace<T>) -> bool {
-        Arc::ptr_eq(&self.body, &w.body)
+        std::ptr::addr_eq(Arc::as_ptr(&self.code), Arc::as_ptr(&w.code))
     }
 
     /// The shapes of the inputs.
@@ -168,8 +204,7 @@ impl<T: Float> Compiled<T> {
     /// assert_eq!(y, [6.0]);
     /// ```
     pub fn run(&self, w: &mut Workspace<T>, inputs: &[&[T]], outputs: &mut [&mut [T]]) -> Result<(), EngineError> {
-        self.check(w, 1, inputs, outputs)?;
-        self.range(w, 0..1, inputs, outputs)
+        T::run(self, w, inputs, outputs)
     }
 
     /// Whether slices fit `points` points.
@@ -193,8 +228,9 @@ impl<T: Float> Compiled<T> {
         }
         for (index, (given, &len)) in inputs.iter().zip(&self.input_lens).enumerate() {
             // one for all points, or one for each
-            if given.len() != len && given.len() != len * points {
-                return Err(EngineError::InputLength { index, expected: len * points, got: given.len() });
+            let expected = len.saturating_mul(points);
+            if given.len() != len && given.len() != expected {
+                return Err(EngineError::InputLength { index, expected, got: given.len() });
             }
         }
         Ok(())
@@ -205,18 +241,25 @@ impl<T: Float> Compiled<T> {
             return Err(EngineError::Outputs { expected: self.outputs.len(), got: outputs.len() });
         }
         for (index, (given, shape)) in outputs.iter().zip(&self.outputs).enumerate() {
-            if given.len() != shape.len() * points {
-                return Err(EngineError::OutputLength { index, expected: shape.len() * points, got: given.len() });
+            let expected = shape.len().saturating_mul(points);
+            if given.len() != expected {
+                return Err(EngineError::OutputLength { index, expected, got: given.len() });
             }
         }
         Ok(())
     }
 
     /// Hands a run at one point over to the interpreter, whose answer, or whose error, counts.
-    pub(crate) fn hand_over(&self, inputs: &[&[T]], point: usize, outputs: &mut [&mut [T]]) -> Result<(), EngineError> {
+    pub(crate) fn hand_over(
+        &self,
+        inputs: Inputs<'_, T>,
+        point: usize,
+        outputs: &mut [&mut [T]],
+    ) -> Result<(), EngineError> {
         let tensors: Vec<Tensor<T>> =
-            inputs.iter().zip(&self.inputs).filter_map(|(x, s)| Tensor::new(s.clone(), x.to_vec())).collect();
-        let answers = crease_core::run_with(self.reference.program()?, &tensors, self.arithmetic, &mut Unobserved)?;
+            inputs.at(point).zip(&self.inputs).filter_map(|(x, s)| Tensor::new(s.clone(), x.to_vec())).collect();
+        let how = RunOptions { arithmetic: self.arithmetic, limits: self.limits.clone() };
+        let answers = crease_core::run_with(self.reference.program()?, &tensors, how, &mut Unobserved)?;
         for (out, answer) in outputs.iter_mut().zip(answers) {
             let n = answer.data().len();
             out[point * n..][..n].copy_from_slice(answer.data());

@@ -71,13 +71,27 @@ pub enum EngineError {
     },
     /// Expanding calls and selections gives too many equations.
     #[error(
-        "expanding the calls and selections of `{name}` gives more than {limit} equations; compile parts of it, or run it with the interpreter"
+        "expanding the calls and selections of `{name}` gives more than {limit} equations; raise `Options::equations`, compile parts of it, or run it with the interpreter"
     )]
     TooLarge {
         /// The program.
         name: String,
         /// The largest number.
         limit: usize,
+    },
+    /// More numbers than may be held at once.
+    #[error(
+        "{what} would hold {numbers} numbers, more than the limit of {limit}; {}raise `numbers` of `Options::limits`", if *several { "use fewer workspaces, or " } else { "" }
+    )]
+    TooManyNumbers {
+        /// What would hold them.
+        what: &'static str,
+        /// How many they are.
+        numbers: u64,
+        /// The most that may be.
+        limit: u64,
+        /// Whether there are so many because several workspaces are used.
+        several: bool,
     },
     /// The run itself failed; the interpreter says where.
     #[error(transparent)]

@@ -5,20 +5,22 @@
 //! without jumps can be fused, reordered and run in lanes. (In checked arithmetic a branch that was not chosen may raise a
 //! false alarm; then the interpreter decides.)
 //!
+//! Logic and selections ask for truth values. A comparison makes one; of an input, or of what is made of inputs, that shows in the
+//! run alone. Such numbers are listed in [`Flat::truths`], and a run in which one is neither 0 nor 1 is handed over to the
+//! interpreter, which says so.
+//!
 //! On the way, what leaves every bit of the results alone is done: equal equations are shared, `--x` and `1 * x` are `x`,
 //! weights that nobody uses are not computed, and what no output needs is dropped.
 
 use crate::error::EngineError;
+use crate::options::Options;
 use crease_core::op::CalleeId;
 use crease_core::{Atom, Kink, Op, Program, Rational, Shape};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
-/// The largest number of equations after expansion.
-pub(crate) const MAX_EQUATIONS: usize = 1 << 26;
-
-/// The largest number of calls, selections and equations that are walked through on the way there, equal ones among them.
-const MAX_WALKED: u64 = 1 << 28;
+/// So many calls, selections and equations, equal ones among them, are walked through for each equation that there may be.
+const WALKED: u64 = 4;
 
 /// An argument or an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +64,8 @@ pub(crate) struct Flat {
     pub consts: Vec<Rational>,
     pub inputs: usize,
     pub outputs: Vec<Operand>,
+    /// Numbers that must turn out to be 0 or 1.
+    pub truths: Vec<Operand>,
     args: Vec<Operand>,
     shapes: Vec<Shape>,
     value_shapes: Vec<u32>,
@@ -94,6 +98,9 @@ impl Flat {
     }
 }
 
+/// Equations, arguments and values are numbered with 32 bits, of which the last number stands for none.
+const MOST: usize = u32::MAX as usize - 1;
+
 type Table<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
 struct Flattener<'p> {
@@ -106,6 +113,7 @@ struct Flattener<'p> {
     seen: Table<u64, u32>,
     definitions: Vec<u32>,
     program: &'p Program,
+    options: &'p Options,
 }
 
 /// A program in the middle of its expansion.
@@ -136,10 +144,10 @@ fn walked(p: &Program) -> u64 {
     sizes[&std::ptr::from_ref(p)]
 }
 
-/// Expands a program.
-pub(crate) fn flatten(p: &Program) -> Result<Flat, EngineError> {
-    if walked(p) > MAX_WALKED {
-        return Err(EngineError::TooLarge { name: p.name().into(), limit: MAX_WALKED as usize });
+/// Expands a program, within the limits of the options.
+pub(crate) fn flatten(p: &Program, options: &Options) -> Result<Flat, EngineError> {
+    if walked(p) > WALKED.saturating_mul(options.equations as u64) {
+        return Err(EngineError::TooLarge { name: p.name().into(), limit: options.equations });
     }
     let mut f = Flattener {
         flat: Flat { inputs: p.inputs().len(), ..Flat::default() },
@@ -150,9 +158,11 @@ pub(crate) fn flatten(p: &Program) -> Result<Flat, EngineError> {
         seen: HashMap::default(),
         definitions: Vec::new(),
         program: p,
+        options,
     };
     let mut map = Vec::with_capacity(p.values());
     for i in p.inputs() {
+        f.fits(&i.shape)?;
         map.push(f.value(&i.shape));
     }
     let mut frames = vec![Frame { program: p, map, next: 0, select: None }];
@@ -219,6 +229,15 @@ impl<'p> Flattener<'p> {
         self.flat.value_shapes.push(id);
         self.definitions.push(u32::MAX);
         Operand::Value(self.flat.value_shapes.len() as u32 - 1)
+    }
+
+    /// Whether a tensor is not too large to be held at all.
+    fn fits(&self, shape: &Shape) -> Result<(), EngineError> {
+        let (numbers, limit) = (shape.len() as u64, self.options.limits.numbers);
+        if numbers <= limit {
+            return Ok(());
+        }
+        Err(EngineError::TooManyNumbers { what: "a tensor of the program", numbers, limit, several: false })
     }
 
     fn operand(&mut self, p: &Program, map: &[Operand], a: Atom) -> Operand {
@@ -299,9 +318,20 @@ impl<'p> Flattener<'p> {
                 return Ok(());
             }
         }
-        if next as usize >= MAX_EQUATIONS || self.flat.args.len() + args.len() > u32::MAX as usize {
-            return Err(EngineError::TooLarge { name: self.program.name().into(), limit: MAX_EQUATIONS });
+        if next as usize >= self.options.equations.min(MOST) {
+            return Err(EngineError::TooLarge {
+                name: self.program.name().into(),
+                limit: self.options.equations.min(MOST),
+            });
         }
+        // arguments and results are told apart by 32 bits
+        let (held, limit) = (self.flat.args.len() + args.len(), self.options.limits.numbers.min(MOST as u64));
+        let held = held.max(self.flat.values() + shapes.len()) as u64;
+        if held > limit {
+            let what = "the tables of the expanded program";
+            return Err(EngineError::TooManyNumbers { what, numbers: held, limit, several: false });
+        }
+        shapes.iter().try_for_each(|s| self.fits(s))?;
         let first = self.flat.value_shapes.len() as u32;
         for shape in shapes {
             let v = self.value(shape);
@@ -381,7 +411,41 @@ fn live_only(mut f: Flat) -> Flat {
         eqs.push(FlatEq { op, first_arg, args: e.args, first, results });
     }
     f.outputs = f.outputs.iter().map(|&o| moved(o, &map)).collect();
-    Flat { eqs, args, value_shapes, ..f }
+    let mut flat = Flat { eqs, args, value_shapes, ..f };
+    flat.truths = truths(&flat);
+    flat
+}
+
+/// What is taken for a truth value, and is not one by its making.
+fn truths(f: &Flat) -> Vec<Operand> {
+    let logic = |op: &FlatOp| matches!(op, FlatOp::Pick | FlatOp::Op(Op::Logic(_)));
+    if !f.ops.iter().any(logic) {
+        return Vec::new();
+    }
+    let mut made = vec![false; f.values()];
+    let mut listed = HashSet::new();
+    let mut truths = Vec::new();
+    for e in &f.eqs {
+        let args = f.args(e);
+        let is_made = |a: Operand| match a {
+            Operand::Value(v) => made[v as usize],
+            Operand::Const(c) => f.consts[c as usize].is_zero() || f.consts[c as usize].is_one(),
+        };
+        let asked = match f.op(e) {
+            FlatOp::Pick => &args[..1],
+            FlatOp::Op(Op::Logic(_)) => args,
+            FlatOp::Op(_) => &[],
+        };
+        truths.extend(asked.iter().filter(|&&a| !is_made(a) && listed.insert(a)));
+        let makes = match f.op(e) {
+            FlatOp::Op(Op::Compare(_) | Op::Logic(_)) => true,
+            FlatOp::Pick => is_made(args[1]) && is_made(args[2]),
+            FlatOp::Op(Op::View { .. }) => is_made(args[0]),
+            FlatOp::Op(_) => false,
+        };
+        made[e.first as usize] = makes;
+    }
+    truths
 }
 
 fn moved(a: Operand, map: &[u32]) -> Operand {
@@ -404,7 +468,22 @@ fn without_weights(op: &FlatOp, results: u32) -> Option<(u32, FlatOp)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crease_core::trace;
+    use crease_core::op::{Comparison, Logic};
+    use crease_core::{Builder, trace};
+
+    #[test]
+    fn truth_values_are_looked_at_unless_they_are_made() {
+        let mut b = Builder::new("f");
+        let [x, y] = ["x", "y"].map(|name| b.input(name, Shape::scalar()).unwrap());
+        let less = b.push1(Op::Compare(Comparison::Less), &[x, y]).unwrap();
+        let not = b.push1(Op::Logic(Logic::Not), &[less]).unwrap();
+        let and = b.push1(Op::Logic(Logic::And), &[not, x]).unwrap();
+        let again = b.push1(Op::Logic(Logic::Or), &[x, and]).unwrap();
+        // nobody needs it, so nobody asks
+        b.push1(Op::Logic(Logic::Not), &[y]).unwrap();
+        let f = flatten(&b.finish(&[again]).unwrap(), &Options::default()).unwrap();
+        assert_eq!(f.truths, [Operand::Value(0)]);
+    }
 
     #[test]
     fn what_nobody_needs_is_dropped_and_equals_are_shared() {
@@ -412,7 +491,7 @@ mod tests {
             let _unused = x[0] / x[1];
             (x[0] + x[1]) * (x[0] + x[1]) * 1.0
         });
-        let f = flatten(&p.unwrap()).unwrap();
+        let f = flatten(&p.unwrap(), &Options::default()).unwrap();
         assert_eq!(f.eqs.len(), 2);
         assert_eq!(f.outputs, [Operand::Value(3)]);
     }

@@ -19,6 +19,7 @@ mod sealed {
 /// ```
 pub trait Float:
     sealed::Sealed
+    + crate::entry::Entry
     + Number
     + Copy
     + Default
@@ -186,6 +187,11 @@ pub(crate) fn relu<T: Float>(x: T) -> T {
 #[inline(always)]
 pub(crate) fn truth<T: Float>(holds: bool) -> T {
     if holds { T::ONE } else { T::ZERO }
+}
+
+/// Whether all numbers of a slice are truth values.
+pub(crate) fn all_truths<T: Float>(xs: &[T]) -> bool {
+    xs.iter().all(|&x| x == T::ZERO || x == T::ONE)
 }
 
 /// A number for each side of zero and for zero itself; NaN for NaN.

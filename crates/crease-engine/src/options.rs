@@ -1,7 +1,7 @@
 //! How to compile, and what was decided.
 
-use crease_core::Arithmetic;
 use crease_core::differentiate::How;
+use crease_core::{Arithmetic, Limits};
 use std::fmt;
 
 /// How closely results must agree with the interpreter.
@@ -71,7 +71,7 @@ pub enum Backend {
 /// let o = Options::default().agreement(Agreement::Bits).arithmetic(Arithmetic::Ieee);
 /// assert_eq!(o.agreement, Agreement::Bits);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
     /// How closely results must agree with the interpreter.
@@ -87,6 +87,27 @@ pub struct Options {
     /// How often the program will be run at one point, as far as is known: what takes long to compile pays only if it runs
     /// often. Without a number it is taken to be for a tenth of a second in all.
     pub runs: Option<u64>,
+    /// The most equations that a program may have once its calls and selections are expanded. By default 2^26.
+    pub equations: usize,
+    /// How far runs may go. `numbers` is the most numbers that are held at once beside inputs and outputs: by one workspace, by
+    /// all workspaces of a run on several threads, by sums over points, by the tables of a program while it is compiled. By
+    /// default 2^29. `steps` is for runs that are handed over to the interpreter.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            agreement: Agreement::default(),
+            arithmetic: Arithmetic::default(),
+            how: How::default(),
+            form: Form::default(),
+            backend: Backend::default(),
+            runs: None,
+            equations: 1 << 26,
+            limits: Limits::DEFAULT,
+        }
+    }
 }
 
 impl Options {
@@ -118,6 +139,16 @@ impl Options {
     /// With an expected number of runs.
     pub fn runs(self, runs: u64) -> Self {
         Options { runs: Some(runs), ..self }
+    }
+
+    /// With another limit on equations.
+    pub fn equations(self, equations: usize) -> Self {
+        Options { equations, ..self }
+    }
+
+    /// With other limits.
+    pub fn limits(self, limits: Limits) -> Self {
+        Options { limits, ..self }
     }
 }
 

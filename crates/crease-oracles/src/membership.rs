@@ -130,7 +130,7 @@ fn by_bounds(known: &Conservative, vector: &[Rational]) -> Option<Membership> {
 /// let p = trace(2, |x| relu(x[0]) - relu(-x[0]) + relu(x[1])).unwrap();
 /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
 /// let c = conservative(&model, 0).unwrap();
-/// let all = neighbouring_gradients(&model, 0, Default::default()).unwrap();
+/// let all = neighbouring_gradients(&model, 0, &Default::default()).unwrap();
 /// let ask = |v: [&str; 2]| membership_among(&model, 0, &c, &all, &v.map(|x| x.parse().unwrap())).unwrap();
 /// assert!(matches!(ask(["1", "1"]), Membership::Vertex { .. }));
 /// assert!(matches!(ask(["1", "1/3"]), Membership::Hull { .. }));

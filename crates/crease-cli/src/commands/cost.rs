@@ -340,7 +340,7 @@ pub fn name(d: Dictionary) -> &'static str {
 
 /// An operation with its place, in JSON.
 fn located(operation: &str, site: &Site) -> Value {
-    let place = show::origin(site.origin.as_ref());
+    let place = show::origin(site.origin.as_deref());
     object([("operation", operation.into()), ("place", place), ("text", text(site).into())])
 }
 

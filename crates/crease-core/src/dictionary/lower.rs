@@ -23,7 +23,7 @@ pub enum LowerError {
     #[error("{outsider} cannot be expressed in {dictionary}")]
     Outside {
         /// The operation.
-        outsider: Outsider,
+        outsider: Box<Outsider>,
         /// The dictionary.
         dictionary: Dictionary,
     },
@@ -59,7 +59,7 @@ pub fn lower(p: &Program, dictionary: Dictionary) -> Result<Program, LowerError>
     }
     let lowered = lower_one(p, dictionary, &done)?;
     match outside(&lowered, dictionary).into_iter().next() {
-        Some(outsider) => Err(LowerError::Outside { outsider, dictionary }),
+        Some(outsider) => Err(LowerError::Outside { outsider: outsider.into(), dictionary }),
         None => Ok(lowered),
     }
 }

@@ -109,7 +109,7 @@ impl fmt::Debug for Text {
 /// let y = b.relu(x)?;
 /// let p = b.finish(&[y])?;
 /// let (_, met) = kinks(&p, &[Tensor::scalar(0.0)]).unwrap();
-/// let origin = met[0].site.origin.as_ref().unwrap();
+/// let origin = met[0].site.origin.as_deref().unwrap();
 /// assert_eq!(origin.to_string(), "encoder.0, node Relu_7 of net.onnx");
 /// # Ok::<(), crease_core::BuildError>(())
 /// ```
@@ -238,23 +238,28 @@ pub struct Site {
     /// The equation as text.
     pub shown: String,
     /// Where it comes from, if that is known.
-    pub origin: Option<Origin>,
+    pub origin: Option<Box<Origin>>,
 }
 
 impl Site {
     /// What to show of it: what stands where it comes from, or the equation itself.
     pub fn text(&self) -> String {
-        self.origin.as_ref().and_then(Origin::excerpt).unwrap_or_else(|| self.shown.clone())
+        self.origin.as_deref().and_then(Origin::excerpt).unwrap_or_else(|| self.shown.clone())
     }
 
     /// Where it is, as short as can be; empty if that is not known.
     pub fn short(&self) -> String {
-        self.origin.as_ref().map(Origin::short).unwrap_or_default()
+        self.origin.as_deref().map(Origin::short).unwrap_or_default()
     }
 
     /// Equation number `i` of a program.
     pub fn new(p: &Program, i: usize) -> Self {
-        Site { program: p.name().into(), equation: i, shown: p.show_equation(i), origin: p.equation(i).origin() }
+        Site {
+            program: p.name().into(),
+            equation: i,
+            shown: p.show_equation(i),
+            origin: p.equation(i).origin().map(Box::new),
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! In place of machine code, where there is none: see `native/mod.rs`.
 
+use crate::executable::{Executable, Inputs};
 use crate::flat::Flat;
+use crate::float::Float;
 use std::convert::Infallible;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Why there is no machine code.
 pub(crate) type NoCode = &'static str;
@@ -10,17 +13,8 @@ pub(crate) type NoCode = &'static str;
 /// There is none.
 pub(crate) struct Machine<T>(Infallible, PhantomData<T>);
 
-/// Nor memory for it.
-pub(crate) struct Memory<T>(Infallible, PhantomData<T>);
-
 /// Whether there is machine code at all.
 pub(crate) const PRESENT: bool = false;
-
-impl<T> Memory<T> {
-    pub fn bytes(&self) -> usize {
-        match self.0 {}
-    }
-}
 
 impl<T> Machine<T> {
     pub fn new(_: &Flat, _: &[usize], _: bool) -> Result<Self, NoCode> {
@@ -30,12 +24,24 @@ impl<T> Machine<T> {
     pub fn bytes(&self) -> usize {
         match self.0 {}
     }
+}
 
-    pub fn memory(&self) -> Memory<T> {
+impl<T: Float> Executable<T> for Machine<T> {
+    type Memory = Infallible;
+
+    fn memory(&self) -> Infallible {
+        self.0
+    }
+
+    fn numbers(&self) -> usize {
         match self.0 {}
     }
 
-    pub fn run(&self, m: &mut Memory<T>, _: usize, _: (&[&[T]], &[usize]), _: &mut [&mut [T]]) -> bool {
-        match m.0 {}
+    fn bytes(memory: &Infallible) -> usize {
+        match *memory {}
+    }
+
+    fn run(&self, memory: &mut Infallible, _: Range<usize>, _: Inputs<'_, T>, _: &mut [&mut [T]]) -> bool {
+        match *memory {}
     }
 }

@@ -2,7 +2,7 @@
 
 use super::plan::ODD;
 use crate::float::{Float, all_finite, sigmoid};
-use crate::scalar::lanes::{evaluate, reorder};
+use crate::kernel::lanes;
 use crate::unit::{LaneOp, Pick, Unit};
 
 /// Memory for calls.
@@ -65,11 +65,11 @@ pub(super) unsafe extern "C" fn perform<T: Float>(call: *const Call<T>, arena: *
     }
     match call.what {
         Called::Lane(op, pick) => {
-            evaluate(op, members, pick, (&mut scratch.space, &mut scratch.positions), &mut scratch.results);
+            lanes::one(op, members, pick, (&mut scratch.space, &mut scratch.positions), &mut scratch.results);
         }
         Called::Permute(inverse) => {
             let (lane, perm) = members.split_at(members.len() / 2);
-            reorder(lane, perm, inverse, &mut scratch.results[..lane.len()]);
+            lanes::reorder(lane, perm, inverse, &mut scratch.results[..lane.len()]);
         }
     }
     if call.checked && !all_finite(&scratch.results[..call.results.len()]) {

@@ -17,9 +17,9 @@ mod calls;
 mod emit;
 mod plan;
 
-use crate::batch::at_point;
+use crate::executable::{Executable, Inputs};
 use crate::flat::{Flat, FlatOp};
-use crate::float::Float;
+use crate::float::{Float, all_finite, all_truths};
 use crate::unit::{LaneOp, Lowered, Part, Pick, Unit, lower, number};
 use calls::Scratch;
 use cranelift_codegen::Context;
@@ -29,6 +29,7 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use crease_core::Lane;
 use plan::{ODD, ONES, PIECE, Plan};
+use std::ops::Range;
 
 /// Whether there is machine code at all.
 pub(crate) const PRESENT: bool = true;
@@ -76,21 +77,17 @@ pub(crate) struct Machine<T> {
     first_input: usize,
     arena: usize,
     longest: usize,
+    checked: bool,
     /// For each output, the slots of its elements.
     outputs: Vec<Vec<u32>>,
+    /// Slots that must turn out to hold truth values.
+    truths: Vec<u32>,
 }
 
 /// The memory of a run.
 pub(crate) struct Memory<T> {
     arena: Vec<T>,
     scratch: Scratch<T>,
-}
-
-impl<T> Memory<T> {
-    /// What it takes.
-    pub fn bytes(&self) -> usize {
-        size_of_val(&self.arena[..]) + self.scratch.bytes()
-    }
 }
 
 impl<T: Float> Machine<T> {
@@ -133,7 +130,9 @@ impl<T: Float> Machine<T> {
             first_input: plan.inputs(),
             arena: plan.arena,
             longest: plan.longest,
+            checked,
             outputs: outputs(f, &plan, output_lens),
+            truths: f.truths.iter().filter_map(|&t| plan.slot(t)).collect(),
         })
     }
 
@@ -142,25 +141,13 @@ impl<T: Float> Machine<T> {
         self.code.len()
     }
 
-    pub fn memory(&self) -> Memory<T> {
-        let mut arena = vec![T::ZERO; self.arena];
-        arena[..ONES].fill(T::ONE);
-        arena[ONES + 1..][..self.consts.len()].copy_from_slice(&self.consts);
-        Memory { arena, scratch: Scratch::new(self.longest) }
-    }
-
-    /// Runs at point number `point`; false if something was not finite, which only checked code finds out.
-    pub fn run(
-        &self,
-        m: &mut Memory<T>,
-        point: usize,
-        (inputs, lens): (&[&[T]], &[usize]),
-        outputs: &mut [&mut [T]],
-    ) -> bool {
+    /// Runs at one point; false if something was not finite, which only checked code finds out, or no truth value where
+    /// one must be.
+    fn run_at(&self, m: &mut Memory<T>, point: usize, inputs: Inputs<'_, T>, outputs: &mut [&mut [T]]) -> bool {
         assert!(m.arena.len() == self.arena && m.scratch.fits(self.longest), "memory of other code");
         let mut at = self.first_input;
-        for (input, &len) in inputs.iter().zip(lens) {
-            let input = at_point(input, len, point);
+        for input in inputs.at(point) {
+            let len = input.len();
             match input {
                 // many inputs are single numbers, which are sooner written than copied
                 [x] => m.arena[at] = *x,
@@ -187,6 +174,31 @@ impl<T: Float> Machine<T> {
             }
         }
         m.arena[ODD] == T::ZERO
+            && self.truths.iter().all(|&slot| all_truths(&m.arena[slot as usize..][..1]))
+            && (!self.checked || inputs.at(point).all(all_finite))
+    }
+}
+
+impl<T: Float> Executable<T> for Machine<T> {
+    type Memory = Memory<T>;
+
+    fn memory(&self) -> Memory<T> {
+        let mut arena = vec![T::ZERO; self.arena];
+        arena[..ONES].fill(T::ONE);
+        arena[ONES + 1..][..self.consts.len()].copy_from_slice(&self.consts);
+        Memory { arena, scratch: Scratch::new(self.longest) }
+    }
+
+    fn numbers(&self) -> usize {
+        self.arena + 6 * self.longest + 2
+    }
+
+    fn bytes(memory: &Memory<T>) -> usize {
+        size_of_val(&memory.arena[..]) + memory.scratch.bytes()
+    }
+
+    fn run(&self, m: &mut Memory<T>, points: Range<usize>, inputs: Inputs<'_, T>, outputs: &mut [&mut [T]]) -> bool {
+        points.into_iter().all(|point| self.run_at(m, point, inputs, outputs))
     }
 }
 

@@ -73,7 +73,7 @@ impl Plan {
                 definitions[e.first as usize..][..e.results as usize].fill(i as u32);
             }
         }
-        f.outputs.iter().filter_map(|o| o.value()).for_each(|v| last[v] = FOREVER);
+        f.outputs.iter().chain(&f.truths).filter_map(|o| o.value()).for_each(|v| last[v] = FOREVER);
 
         let mut slots = vec![NEVER; f.values()];
         let first = FIRST + f.consts.len();

@@ -102,6 +102,7 @@ pub(crate) fn build<T: Float>(
         outputs: Vec::new(),
         longest: 0,
         looked: Vec::new(),
+        truths: Vec::new(),
     };
     let mut register = vec![u32::MAX; f.values()];
     for (v, r) in register[..f.inputs].iter_mut().enumerate() {
@@ -164,6 +165,7 @@ pub(crate) fn build<T: Float>(
     }
     let mut outputs = f.outputs.iter().map(|&o| find(&register, o));
     code.outputs = output_lens.iter().map(|&n| outputs.by_ref().take(n).collect()).collect();
+    code.truths = f.truths.iter().map(|&t| find(&register, t)).collect();
     code.looked = super::looks::looks(&code);
     assert!(code.is_sound(), "every argument is computed before it is read");
     Ok(code)

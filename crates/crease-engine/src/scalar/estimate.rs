@@ -184,7 +184,7 @@ mod tests {
     use crease_core::trace;
 
     fn estimated(p: &crease_core::Program) -> Times {
-        let flat = flatten(p).unwrap();
+        let flat = flatten(p, &crate::Options::default()).unwrap();
         gradient(&build::<f64>(&flat, &[1], None).ok().unwrap(), &flat)
     }
 

@@ -15,16 +15,17 @@
 mod build;
 pub(crate) mod estimate;
 mod forward;
-pub(crate) mod lanes;
+mod lanes;
 mod looks;
 mod reverse;
 
 pub(crate) use build::build;
-pub(crate) use lanes::reorder;
 
-use crate::batch::at_point;
-use crate::float::Float;
+use crate::executable::{Executable, Inputs};
+use crate::float::{Float, all_finite, all_truths};
 use crate::unit::{LaneOp, Pick, Unit};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// So many points are run at once in a batch.
 pub(crate) const LANES: usize = 8;
@@ -44,7 +45,9 @@ pub(crate) struct Code<T> {
     /// The longest lane.
     longest: usize,
     /// Registers in which something that is not finite shows first: see [`looks`].
-    looked: Vec<std::ops::Range<usize>>,
+    looked: Vec<Range<usize>>,
+    /// Registers that must turn out to hold truth values.
+    truths: Vec<u32>,
 }
 
 /// Equations of one operation and one depth.
@@ -107,7 +110,13 @@ impl<T: Float> Code<T> {
         (grouped.clone().count(), grouped.map(|g| g.count as usize).sum(), self.singles.len())
     }
 
-    pub fn memory(&self, lanes: usize, reverse: bool) -> Memory<T> {
+    /// How many numbers a memory holds.
+    fn numbers(&self, lanes: usize, reverse: bool) -> usize {
+        let tables = if reverse { 2 * lanes } else { lanes };
+        self.registers.saturating_mul(tables).saturating_add(6 * self.longest + 1)
+    }
+
+    fn memory(&self, lanes: usize, reverse: bool) -> Memory<T> {
         let mut registers = vec![T::ZERO; self.registers * lanes];
         for (to, &c) in registers.chunks_exact_mut(lanes).zip(&self.consts) {
             to.fill(c);
@@ -122,10 +131,10 @@ impl<T: Float> Code<T> {
     }
 
     /// Loads point number `point` of inputs that each hold several points, into one lane.
-    fn load<const L: usize>(&self, m: &mut Memory<T>, inputs: &[&[T]], lens: &[usize], point: usize, lane: usize) {
+    fn load<const L: usize>(&self, m: &mut Memory<T>, inputs: Inputs<'_, T>, point: usize, lane: usize) {
         let mut r = self.consts.len();
-        for (input, &len) in inputs.iter().zip(lens) {
-            let input = at_point(input, len, point);
+        for input in inputs.at(point) {
+            let len = input.len();
             if let (1, [x]) = (L, input) {
                 // many inputs are single numbers, which are sooner written than copied
                 m.registers[r] = *x;
@@ -149,22 +158,28 @@ impl<T: Float> Code<T> {
 
     /// Whether all that is not an argument of something that would show it is finite.
     fn finite<const L: usize>(&self, m: &Memory<T>) -> bool {
-        self.looked.iter().all(|r| crate::float::all_finite(&m.registers[r.start * L..r.end * L]))
+        self.looked.iter().all(|r| all_finite(&m.registers[r.start * L..r.end * L]))
     }
 
-    /// Runs at up to `L` points from number `from` on; false if something was not finite and that was asked.
-    pub fn run<const L: usize>(
+    /// Whether all that is taken for a truth value is one.
+    fn true_or_false<const L: usize>(&self, m: &Memory<T>) -> bool {
+        self.truths.iter().all(|&r| all_truths(&m.registers[r as usize * L..][..L]))
+    }
+
+    /// Runs at up to `L` points from number `from` on; false if something was not finite and that was asked, or
+    /// no truth value where one must be.
+    fn run<const L: usize>(
         &self,
         m: &mut Memory<T>,
-        points: std::ops::Range<usize>,
-        (inputs, lens): (&[&[T]], &[usize]),
+        points: Range<usize>,
+        inputs: Inputs<'_, T>,
         outputs: &mut [&mut [T]],
         checked: bool,
     ) -> bool {
         assert!(self.fits(m, L, false), "memory of other code");
         for lane in 0..L {
             // lanes left over repeat the last point
-            self.load::<L>(m, inputs, lens, (points.start + lane).min(points.end - 1), lane);
+            self.load::<L>(m, inputs, (points.start + lane).min(points.end - 1), lane);
         }
         forward::run::<T, L>(self, m);
         for (registers, out) in self.outputs.iter().zip(outputs) {
@@ -175,21 +190,21 @@ impl<T: Float> Code<T> {
                 }
             }
         }
-        !checked || self.finite::<L>(m)
+        (!checked || self.finite::<L>(m)) && self.true_or_false::<L>(m)
     }
 
     /// As [`Code::run`] with the gradient of the one output behind the value: one slice for each of the inputs `wrt`. False if
     /// something was not finite, in whatever arithmetic: the sweep leaves out products with zero, which are 0 only of what is.
-    pub fn run_reverse<const L: usize>(
+    fn run_reverse<const L: usize>(
         &self,
         m: &mut Memory<T>,
-        points: std::ops::Range<usize>,
-        (inputs, lens): (&[&[T]], &[usize]),
+        points: Range<usize>,
+        inputs: Inputs<'_, T>,
         (outputs, wrt): (&mut [&mut [T]], &[usize]),
     ) -> bool {
         assert!(self.fits(m, L, true), "memory of other code");
         for lane in 0..L {
-            self.load::<L>(m, inputs, lens, (points.start + lane).min(points.end - 1), lane);
+            self.load::<L>(m, inputs, (points.start + lane).min(points.end - 1), lane);
         }
         forward::run::<T, L>(self, m);
         let (value, gradients) = outputs.split_at_mut(1);
@@ -199,6 +214,7 @@ impl<T: Float> Code<T> {
         }
         m.adjoints[output * L..][..L].fill(T::ONE);
         reverse::run::<T, L>(self, m);
+        let lens = inputs.lens();
         let (mut first, mut input) = (self.consts.len(), 0);
         for (&i, out) in wrt.iter().zip(gradients.iter_mut()) {
             // inputs mostly come in their order
@@ -221,9 +237,74 @@ impl<T: Float> Code<T> {
             }
         }
         let inputs = self.consts.len() * L..(self.consts.len() + self.inputs) * L;
-        let fine = crate::float::all_finite(&m.adjoints[inputs]) && self.finite::<L>(m);
+        let fine = all_finite(&m.adjoints[inputs]) && self.finite::<L>(m) && self.true_or_false::<L>(m);
         // adjoints are zero between runs: groups have cleared theirs
         m.adjoints[..(self.consts.len() + self.inputs) * L].fill(T::ZERO);
         fine
     }
+}
+
+/// The values of a scalar program, at up to `L` points at once. In checked arithmetic they count only if everything was finite.
+pub(crate) struct Values<T, const L: usize> {
+    pub code: Arc<Code<T>>,
+    pub checked: bool,
+}
+
+impl<T: Float, const L: usize> Executable<T> for Values<T, L> {
+    type Memory = Memory<T>;
+
+    fn memory(&self) -> Memory<T> {
+        self.code.memory(L, false)
+    }
+
+    fn numbers(&self) -> usize {
+        self.code.numbers(L, false)
+    }
+
+    fn bytes(memory: &Memory<T>) -> usize {
+        memory.bytes()
+    }
+
+    fn together(&self, points: usize) -> usize {
+        filled::<L>(points)
+    }
+
+    fn run(&self, m: &mut Memory<T>, points: Range<usize>, inputs: Inputs<'_, T>, outputs: &mut [&mut [T]]) -> bool {
+        self.code.run::<L>(m, points, inputs, outputs, self.checked)
+    }
+}
+
+/// The value of a scalar program, run forward, and its derivatives by some inputs, run backward, at up to `L` points at once.
+pub(crate) struct Gradient<T, const L: usize> {
+    pub code: Arc<Code<T>>,
+    pub wrt: Arc<[usize]>,
+}
+
+impl<T: Float, const L: usize> Executable<T> for Gradient<T, L> {
+    type Memory = Memory<T>;
+
+    fn memory(&self) -> Memory<T> {
+        self.code.memory(L, true)
+    }
+
+    fn numbers(&self) -> usize {
+        self.code.numbers(L, true)
+    }
+
+    fn bytes(memory: &Memory<T>) -> usize {
+        memory.bytes()
+    }
+
+    fn together(&self, points: usize) -> usize {
+        filled::<L>(points)
+    }
+
+    fn run(&self, m: &mut Memory<T>, points: Range<usize>, inputs: Inputs<'_, T>, outputs: &mut [&mut [T]]) -> bool {
+        self.code.run_reverse::<L>(m, points, inputs, (outputs, &self.wrt))
+    }
+}
+
+/// All lanes if points fill half of them, else one.
+fn filled<const L: usize>(points: usize) -> usize {
+    if points >= L / 2 { L } else { 1 }
 }

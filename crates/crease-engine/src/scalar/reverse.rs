@@ -10,7 +10,7 @@ use super::forward::lanes_of;
 use super::{Code, Group, Memory, What, lanes};
 use crate::float::{Float, relu, slope};
 use crate::isa::{Isa, Kernel, dispatch};
-use crate::kernel::{lane, order};
+use crate::kernel::{self, lane, order};
 use crate::unit::{LaneOp, Pick, Unit};
 use crease_core::Ties;
 
@@ -317,7 +317,7 @@ fn lane_group<T: Float, const L: usize>(
                     let (members, rest) = space.split_at_mut(arity);
                     lanes::gather::<T, L>(code, &m.registers, (g, i, arity), l, members);
                     let results = &mut m.results[..arity + 1];
-                    lanes::evaluate(op, members, Some(g.pick), (rest, &mut m.positions), results);
+                    kernel::lanes::one(op, members, Some(g.pick), (rest, &mut m.positions), results);
                     for (k, &w) in results[1..].iter().enumerate() {
                         m.adjoints[table[k * count + i] as usize * L + l] += a * w;
                     }

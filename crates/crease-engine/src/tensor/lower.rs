@@ -4,10 +4,11 @@
 use super::pool::{Pool, Unpool};
 use super::walk::axes;
 use super::windows::{Conv, Pass};
+use crate::error::EngineError;
 use crate::flat::{Flat, FlatEq, FlatOp, Operand};
 use crate::float::Float;
 use crate::unit::{LaneOp, Lowered, Part, Pick, Unit, lower, number};
-use crease_core::{Lane, Layout, Op, Shape};
+use crease_core::{Lane, Layout, Limits, Op, Shape};
 use std::collections::HashMap;
 
 /// The number of a buffer.
@@ -136,6 +137,8 @@ pub(crate) struct Nodes<T> {
     pub origins: Vec<Origin<T>>,
     /// Which buffer is output number i; each is computed and used for one output alone.
     pub outputs: Vec<Buf>,
+    /// Copies of what must turn out to be truth values, read by nobody else.
+    pub truths: Vec<Buf>,
 }
 
 struct Lowering<'f, T> {
@@ -144,16 +147,27 @@ struct Lowering<'f, T> {
     out: Nodes<T>,
     copies: HashMap<(Buf, Layout), Buf>,
     filled: Vec<(T, usize, Buf)>,
+    /// How many numbers of constants there are so far. Those beyond the limits are not made.
+    given: u64,
+    limits: &'f Limits,
 }
 
 /// Resolves all views and places all constants.
-pub(crate) fn lower_all<T: Float>(f: &Flat) -> Nodes<T> {
+pub(crate) fn lower_all<T: Float>(f: &Flat, limits: &Limits) -> Result<Nodes<T>, EngineError> {
     let mut l = Lowering {
         f,
         holders: vec![Holder::Nowhere; f.values()],
-        out: Nodes { nodes: Vec::new(), lens: Vec::new(), origins: Vec::new(), outputs: Vec::new() },
+        out: Nodes {
+            nodes: Vec::new(),
+            lens: Vec::new(),
+            origins: Vec::new(),
+            outputs: Vec::new(),
+            truths: Vec::new(),
+        },
         copies: HashMap::new(),
         filled: Vec::new(),
+        given: 0,
+        limits,
     };
     for v in 0..f.inputs {
         let b = l.buffer(f.len_of(v), Origin::Input(v));
@@ -166,7 +180,16 @@ pub(crate) fn lower_all<T: Float>(f: &Flat) -> Nodes<T> {
         let b = l.output(o);
         l.out.outputs.push(b);
     }
-    l.out
+    for &t in &f.truths {
+        let copy = Kind::Unit(Unit::Copy, vec![l.arg(t)]);
+        let b = l.node(copy, &[f.operand_len(t)])[0];
+        l.out.truths.push(b);
+    }
+    if l.given > limits.numbers {
+        let what = "the constants of the program";
+        return Err(EngineError::TooManyNumbers { what, numbers: l.given, limit: limits.numbers, several: false });
+    }
+    Ok(l.out)
 }
 
 impl<T: Float> Lowering<'_, T> {
@@ -210,7 +233,9 @@ impl<T: Float> Lowering<'_, T> {
                 if let Some((_, _, b)) = self.filled.iter().find(|(x, n, _)| *x == c && *n == len) {
                     return *b;
                 }
-                let b = self.buffer(len, Origin::Given(vec![c; len]));
+                self.given += len as u64;
+                let made = if self.given > self.limits.numbers { 0 } else { len };
+                let b = self.buffer(len, Origin::Given(vec![c; made]));
                 self.filled.push((c, len, b));
                 b
             }

@@ -4,7 +4,6 @@
 //! what can be had for less, [`fuse`] decides what runs together, [`memory`] where results lie; then each step is a loop that was compiled for this machine: [`block`] for fused elementwise operations and their sums, [`assemble`],
 //! [`product`], [`windows`], [`lanes`]. A run allocates nothing.
 
-mod across;
 mod assemble;
 mod block;
 mod fuse;
@@ -20,19 +19,24 @@ mod rewrite;
 mod walk;
 mod windows;
 
-use crate::batch::at_point;
+use crate::error::EngineError;
+use crate::executable::{Executable, Inputs};
 use crate::flat::Flat;
-use crate::float::{Float, all_finite};
+use crate::float::{Float, all_finite, all_truths};
 use crate::options::Explain;
 pub(crate) use block::Manner;
+use crease_core::Limits;
 use lower::{Buf, Kind, Node, Nodes, Origin};
 use memory::{Aligned, Life, Place, Pointers};
+use std::ops::Range;
 
 /// A tensor program as code.
 pub(crate) struct Code<T> {
     steps: Vec<Step<T>>,
     places: Vec<(Place, usize)>,
     consts: Vec<T>,
+    /// Buffers that must turn out to hold truth values.
+    truths: Vec<Buf>,
     arena: usize,
     space: usize,
     positions: usize,
@@ -46,7 +50,7 @@ enum Step<T> {
     Product(product::Product, Buf, bool),
     Transform(hadamard::Transform<T>, Buf),
     Lanes(lanes::Lanes<T>),
-    Across(across::Across),
+    Across(lanes::Across),
     Permute {
         src: Buf,
         perm: Buf,
@@ -67,12 +71,6 @@ pub(crate) struct Memory<T> {
     table: Vec<Entry<T>>,
 }
 
-impl<T: Float> Memory<T> {
-    pub fn bytes(&self) -> usize {
-        self.arena.bytes() + self.space.bytes() + size_of_val(&self.positions[..]) + size_of_val(&self.table[..])
-    }
-}
-
 /// Where a buffer lies in the current run.
 type Entry<T> = (*mut T, usize);
 
@@ -80,12 +78,17 @@ type Entry<T> = (*mut T, usize);
 unsafe impl<T: Send> Send for Memory<T> {}
 
 /// Makes a plan.
-pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -> Code<T> {
-    let mut nodes = lower::lower_all::<T>(f);
+pub(crate) fn build<T: Float>(
+    f: &Flat,
+    manner: Manner,
+    limits: &Limits,
+    explain: &mut Explain,
+) -> Result<Code<T>, EngineError> {
+    let mut nodes = lower::lower_all::<T>(f, limits)?;
     if !manner.exact {
         pattern::recognise(&mut nodes);
     }
-    let Nodes { nodes, lens, origins, outputs } = nodes;
+    let Nodes { nodes, lens, origins, outputs, truths } = nodes;
     let groups = fuse::fuse(&nodes, &lens);
     // who reads what, counted in steps
     let mut from = vec![usize::MAX; lens.len()];
@@ -111,6 +114,11 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
     }
     for &b in &outputs {
         read_elsewhere[b as usize] = true;
+    }
+    // looked at when all is done
+    for &b in &truths {
+        read_elsewhere[b as usize] = true;
+        to[b as usize] = groups.len();
     }
     let mut places: Vec<(Place, usize)> = lens.iter().map(|&n| (Place::Arena(0), n)).collect();
     let mut consts: Vec<T> = Vec::new();
@@ -181,12 +189,7 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
             }
             Kind::Across { src, rows, count } => {
                 explain.say(format!("log-sum-exp of {count} columns of {rows}"));
-                Step::Across(across::Across {
-                    src: *src,
-                    count: *count,
-                    values: out,
-                    weights: node.out.get(1).copied(),
-                })
+                Step::Across(lanes::Across { src: *src, values: out, weights: node.out.get(1).copied() })
             }
             Kind::Permute { src, perm, n, inverse } => {
                 Step::Permute { src: *src, perm: *perm, n: *n, inverse: *inverse, out }
@@ -225,11 +228,13 @@ pub(crate) fn build<T: Float>(f: &Flat, manner: Manner, explain: &mut Explain) -
         steps.len(),
         steps.iter().filter(|s| matches!(s, Step::Fused(_))).count(),
     ));
-    Code { steps, places, consts, arena, space, positions, manner }
+    Ok(Code { steps, places, consts, truths, arena, space, positions, manner })
 }
 
-impl<T: Float> Code<T> {
-    pub fn memory(&self) -> Memory<T> {
+impl<T: Float> Executable<T> for Code<T> {
+    type Memory = Memory<T>;
+
+    fn memory(&self) -> Memory<T> {
         Memory {
             arena: Aligned::zeros(self.arena),
             space: Aligned::zeros(self.space),
@@ -238,21 +243,27 @@ impl<T: Float> Code<T> {
         }
     }
 
-    /// Runs at point number `point` of slices that hold several; false if something was not finite and that was asked, or if that
-    /// means that the numbers may be wrong.
-    pub fn run(
-        &self,
-        m: &mut Memory<T>,
-        point: usize,
-        (inputs, lens): (&[&[T]], &[usize]),
-        outputs: &mut [&mut [T]],
-    ) -> bool {
-        let input = |i: usize| at_point(inputs[i], lens[i], point);
+    fn numbers(&self) -> usize {
+        self.arena.saturating_add(self.space).saturating_add(self.positions)
+    }
+
+    fn bytes(m: &Memory<T>) -> usize {
+        m.arena.bytes() + m.space.bytes() + size_of_val(&m.positions[..]) + size_of_val(&m.table[..])
+    }
+
+    fn run(&self, m: &mut Memory<T>, points: Range<usize>, inputs: Inputs<'_, T>, outputs: &mut [&mut [T]]) -> bool {
+        points.into_iter().all(|point| self.run_at(m, point, inputs, outputs))
+    }
+}
+
+impl<T: Float> Code<T> {
+    /// Runs at one point; false if something was not finite and that was asked, or if that means that the numbers may be wrong.
+    fn run_at(&self, m: &mut Memory<T>, point: usize, inputs: Inputs<'_, T>, outputs: &mut [&mut [T]]) -> bool {
         assert!(m.table.len() == self.places.len() && m.positions.len() == self.positions, "memory of other code");
         let arena = m.arena.all();
         for (entry, &(place, len)) in m.table.iter_mut().zip(&self.places) {
             let start = match place {
-                Place::Input(i) => input(i as usize).as_ptr().cast_mut(),
+                Place::Input(i) => inputs.input(i as usize, point).as_ptr().cast_mut(),
                 Place::Output(i) => outputs[i as usize][point * len..][..len].as_mut_ptr(),
                 Place::Const(at) => self.consts[at..at + len].as_ptr().cast_mut(),
                 Place::Arena(at) => arena[at..at + len].as_mut_ptr(),
@@ -266,7 +277,8 @@ impl<T: Float> Code<T> {
         for step in &self.steps {
             fine &= self.step(step, &p, m.space.all(), &mut m.positions);
         }
-        fine
+        let true_or_false = self.truths.iter().all(|&b| all_truths(p.read(b)));
+        fine && true_or_false && (!self.manner.checked || inputs.at(point).all(all_finite))
     }
 
     /// Carries out one step; false if something was not finite and that was asked.
@@ -285,7 +297,7 @@ impl<T: Float> Code<T> {
             Step::Permute { src, perm, n, inverse, out } => {
                 let lanes = p.read(*src).chunks_exact(*n).zip(p.read(*perm).chunks_exact(*n));
                 for ((lane, perm), out) in lanes.zip(p.write(*out).chunks_exact_mut(*n)) {
-                    crate::scalar::reorder(lane, perm, *inverse, out);
+                    crate::kernel::lanes::reorder(lane, perm, *inverse, out);
                 }
             }
         }

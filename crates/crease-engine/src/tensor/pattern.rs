@@ -42,7 +42,7 @@ pub(crate) fn recognise<T: Float>(n: &mut Nodes<T>) {
 /// Removes nodes whose results nobody reads any more.
 fn sweep<T>(n: &mut Nodes<T>) {
     let mut live = vec![false; n.lens.len()];
-    n.outputs.iter().for_each(|&b| live[b as usize] = true);
+    n.outputs.iter().chain(&n.truths).for_each(|&b| live[b as usize] = true);
     let mut kept = vec![false; n.nodes.len()];
     for (i, node) in n.nodes.iter().enumerate().rev() {
         if node.out.iter().any(|&b| live[b as usize]) {

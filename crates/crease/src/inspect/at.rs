@@ -319,7 +319,7 @@ fn cells(kink: &ActiveKink) -> Vec<String> {
 }
 
 fn located(site: &Site) -> [(&'static str, Value); 2] {
-    [("place", show::origin(site.origin.as_ref())), ("text", site.text().into())]
+    [("place", show::origin(site.origin.as_deref())), ("text", site.text().into())]
 }
 
 /// Lines of active kinks: see [`At::kinks`].

@@ -16,7 +16,7 @@ use std::fmt;
 /// let p = crease::trace(1, |x| crease::relu(x[0]) - crease::relu(-x[0]))?;
 /// let answer = differentiable(&p, &[0.0], &Ask::default())?;
 /// assert_eq!(answer.word(), "yes");
-/// assert!(crease_check::check(&answer.certificate().unwrap()).is_ok());
+/// assert!(crease::check::check(answer.certificate().unwrap().as_bytes()).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use crate::show::{self, Rows, width};
 use crease_core::cost::{Prices, cost};
 use crease_core::differentiate::{How, Mode, Technique, backprop, forprop, jacobian};
 use crease_core::differentiate::{Overhead, overhead};
-use crease_core::{Program, Rational};
+use crease_core::{Limits, Program, Rational};
 use crease_oracles::{ClarkeElement, Conservative, KinkReport, Verdict};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -57,9 +57,22 @@ pub fn inspect<'p>(
         (false, Mode::Forward) => "forprop",
     };
     let (how, directions, jacobian) = (ask.how.clone(), ask.directions, ask.jacobian);
+    let search = Limits { cells: ask.limits.cells.min(ask.beside.0), deadline: None, ..ask.limits.clone() };
     let (only, right) = (None, None);
-    let mut inspection =
-        Inspection { program: p, how, computed, costs, word, jacobian, smooth, meaning, directions, only, right };
+    let mut inspection = Inspection {
+        program: p,
+        how,
+        computed,
+        costs,
+        word,
+        jacobian,
+        smooth,
+        meaning,
+        directions,
+        search,
+        only,
+        right,
+    };
     let derivatives = inspection.derivatives(0);
     let only = inspection.meaning.only_element(&inspection.computed, derivatives);
     let right = inspection.meaning.is_gradient(&inspection.computed, derivatives);
@@ -130,6 +143,8 @@ pub struct Inspection<'p> {
     /// What the oracles say.
     meaning: Meaning,
     directions: u64,
+    /// How far to go when a vector is judged.
+    search: Limits,
     /// If the conservative gradient has one element, whether the result is that.
     only: Option<bool>,
     /// If the program is certainly differentiable, whether the result is the gradient.
@@ -158,7 +173,7 @@ impl Inspection<'_> {
             Meaning::Refused(why) => Status::Undecided(why.clone()),
             _ if self.only == Some(false) => Status::Outside,
             // an element of the conservative gradient by its making; perhaps it is more than that
-            Meaning::Known(k) => match self.exact_gradient().map(|g| k.judge(&g, self.directions)) {
+            Meaning::Known(k) => match self.exact_gradient().map(|g| k.judge(&g, self.directions, &self.search)) {
                 Some(status @ (Status::Gradient | Status::Clarke)) => status,
                 _ => Status::Conservative,
             },
@@ -181,7 +196,7 @@ impl Inspection<'_> {
         match self.vector(gradient) {
             Err(status) => status,
             Ok(vector) => match &self.meaning {
-                Meaning::Known(k) => k.judge(&vector, self.directions),
+                Meaning::Known(k) => k.judge(&vector, self.directions, &self.search),
                 _ => self.judge_smooth(|own| own == vector),
             },
         }
@@ -215,7 +230,7 @@ impl Inspection<'_> {
                 if let Some((_, status)) = k.landmarks().find(|(other, _)| close(other)) {
                     return status;
                 }
-                match k.judge(&vector, self.directions) {
+                match k.judge(&vector, self.directions, &self.search) {
                     Status::Outside if !k.is_beyond(&vector, &off) => {
                         Status::Undecided("it is so close to the conservative gradient that it may be in it".into())
                     }
@@ -457,7 +472,7 @@ impl Inspection<'_> {
         let met = self.computed.met.iter().map(|m| {
             show::object([
                 ("operation", m.operation.into()),
-                ("place", show::origin(m.site.origin.as_ref())),
+                ("place", show::origin(m.site.origin.as_deref())),
                 ("text", m.site.text().into()),
                 ("elements", m.elements.into()),
             ])

@@ -9,10 +9,11 @@ use crate::show::{self, Rows};
 use crease_core::cost::tally;
 use crease_core::differentiate::Selection;
 use crease_core::local::{Exactness, LocalError, LocalModel, Precision, localize_within};
-use crease_core::{Origin, Program, Rational, Tensor};
+use crease_core::{Limits, Origin, Program, Rational, Tensor};
 use crease_oracles::{
     AskError, ClarkeElement, Conservative, Decision, Effort, KinkReport, Limit, Membership, OracleError, Verdict,
     accurate_vector, ask_model, clarke_element, conservative, differentiable, gradient_at_choices, membership,
+    membership_among, neighbouring_gradients,
 };
 use serde_json::Value;
 
@@ -415,7 +416,7 @@ impl Known {
         let active = report.active.iter().map(|line| {
             show::object([
                 ("operation", line.operation.into()),
-                ("place", show::origin(line.site.origin.as_ref())),
+                ("place", show::origin(line.site.origin.as_deref())),
                 ("text", line.site.text().into()),
                 ("weights", line.weights.iter().map(show::number).collect()),
                 ("followed", line.followed.into()),
@@ -438,8 +439,9 @@ impl Known {
         ])
     }
 
-    /// What a vector is here, judged exactly as it is given.
-    pub(crate) fn judge(&self, vector: &[Rational], directions: u64) -> Status {
+    /// What a vector is here, judged exactly as it is given: by looking along random directions, and where that does not tell, by all
+    /// neighbouring gradients, within limits.
+    pub(crate) fn judge(&self, vector: &[Rational], directions: u64, limits: &Limits) -> Status {
         let undecided = |why: &str| Status::Undecided(why.into());
         if vector.len() != self.model.dimension() {
             return undecided("it has not as many numbers as the program has inputs");
@@ -453,11 +455,22 @@ impl Known {
             Ok(known) => known,
             Err(why) => return Status::Undecided(why.clone()),
         };
-        match membership(&self.model, 0, known, vector, directions) {
+        let place = match membership(&self.model, 0, known, vector, directions) {
+            Ok(Membership::NotDecided) => neighbouring_gradients(&self.model, 0, limits)
+                .and_then(|all| membership_among(&self.model, 0, known, &all, vector)),
+            told => told,
+        };
+        match place {
             Ok(Membership::Gradient) => Status::Gradient,
             Ok(Membership::Clarke { .. } | Membership::Vertex { .. } | Membership::Hull { .. }) => Status::Clarke,
             Ok(Membership::ConservativeOnly { .. }) => Status::Conservative,
             Ok(Membership::Outside { .. }) => Status::Outside,
+            // what choices at the kinks give belongs to it, whatever else is known
+            Ok(Membership::NotClarke { .. } | Membership::NotDecided)
+                if known.elements.iter().any(|e| e.radius.is_none() && e.gradient == vector) =>
+            {
+                Status::Conservative
+            }
             Ok(Membership::NotClarke { .. }) => {
                 undecided("it is no Clarke subgradient; whether it belongs to the conservative gradient is not known")
             }

@@ -118,7 +118,7 @@ pub struct AtPoint {
     /// The number of the point in its portion.
     pub point: usize,
     /// What.
-    pub error: InspectError,
+    pub error: Box<InspectError>,
 }
 
 /// Where a run failed: at which point, in the program itself or in its derivative only.
@@ -147,7 +147,7 @@ impl Task<'_> {
         numbers: Numbers,
         limits: &Limits,
     ) -> Result<Computed, InspectError> {
-        let mut all = Portions::new(self, numbers, limits, 1, false).compute(&[inputs]).map_err(|f| f.error)?;
+        let mut all = Portions::new(self, numbers, limits, 1, false).compute(&[inputs]).map_err(|f| *f.error)?;
         // one result for each point
         Ok(all.remove(0))
     }
@@ -261,7 +261,7 @@ impl<'t> Portions<'t> {
         let Portions { task, limits, .. } = *self;
         let told = |f: Failed, float: Option<FloatBecause>| AtPoint {
             point: f.point,
-            error: InspectError::Run { error: f.error, of_derivative: f.of_derivative, float },
+            error: InspectError::Run { error: f.error, of_derivative: f.of_derivative, float }.into(),
         };
         let insist = self.numbers == Numbers::Exact;
         // compiled runs keep to the limit too

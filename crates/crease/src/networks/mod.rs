@@ -162,9 +162,10 @@ impl Network {
         }
         let mut pairs = weights.chunks(2);
         let mut at = x;
-        for (layer, shape) in self.layers.iter().zip(&shapes) {
+        for (number, (layer, shape)) in self.layers.iter().zip(&shapes).enumerate() {
             let full: Vec<usize> = std::iter::once(batch).chain(shape.iter().copied()).collect();
-            at = layer.apply(at, &full, &mut pairs);
+            let name = format!("layer {} {layer}", number + 1);
+            at = x.tape().within(&name, || layer.apply(at, &full, &mut pairs));
         }
         Ok(at)
     }

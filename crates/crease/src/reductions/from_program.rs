@@ -218,7 +218,7 @@ fn refused(p: &Program, equation: usize) -> Outsider {
         let e = p.equation(equation);
         let shown = e.op.to_string();
         Outsider {
-            site: Site { program: p.name().into(), equation, shown: shown.clone(), origin: e.origin() },
+            site: Site { program: p.name().into(), equation, shown: shown.clone(), origin: e.origin().map(Box::new) },
             item: shown,
         }
     })

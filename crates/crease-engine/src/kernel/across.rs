@@ -1,40 +1,30 @@
 //! Log-sum-exp of every column of a matrix: rows go by, and each register holds as many columns as it has lanes.
 
-use super::lower::Buf;
-use super::memory::Pointers;
 use crate::float::{Float, maximum};
 use crate::isa::{Isa, Kernel, dispatch};
-
-/// Log-sum-exp of each of `count` columns; with weights, which lie as the matrix does, if they are wanted.
-#[derive(Debug)]
-pub(crate) struct Across {
-    pub src: Buf,
-    pub count: usize,
-    pub values: Buf,
-    pub weights: Option<Buf>,
-}
 
 /// So many columns are worked on at once.
 const WIDE: usize = 64;
 
-impl Across {
-    pub fn run<T: Float>(&self, p: &Pointers<'_, T>) {
-        dispatch(Run { across: self, p });
-    }
+/// Log-sum-exp of each of the columns, as many as there are values; with weights, which lie as the matrix does, if they are
+/// wanted.
+pub(crate) fn log_sum_exp<T: Float>(src: &[T], values: &mut [T], weights: Option<&mut [T]>) {
+    dispatch(Across { src, values, weights });
 }
 
-struct Run<'a, 'p, T> {
-    across: &'a Across,
-    p: &'a Pointers<'p, T>,
+struct Across<'a, T> {
+    src: &'a [T],
+    values: &'a mut [T],
+    weights: Option<&'a mut [T]>,
 }
 
-impl<T: Float> Kernel for Run<'_, '_, T> {
+impl<T: Float> Kernel for Across<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Across { src, count, values, weights } = self.across;
+        let Across { src, values, mut weights } = self;
         let exp = |x: T| if I::FMA { x.fused_exp() } else { x.vector_exp() };
-        let (count, src, values) = (*count, self.p.read(*src), self.p.write(*values));
+        let count = values.len();
         for from in (0..count).step_by(WIDE) {
             let len = WIDE.min(count - from);
             let rows = || src.chunks_exact(count).map(|row| &row[from..][..len]);
@@ -43,7 +33,7 @@ impl<T: Float> Kernel for Run<'_, '_, T> {
             for row in rows() {
                 top.iter_mut().zip(row).for_each(|(t, &x)| *t = maximum(*t, x));
             }
-            match weights {
+            match &mut weights {
                 None => {
                     for row in rows() {
                         for ((s, &t), &x) in total.iter_mut().zip(&*top).zip(row) {
@@ -51,8 +41,7 @@ impl<T: Float> Kernel for Run<'_, '_, T> {
                         }
                     }
                 }
-                Some(b) => {
-                    let weights = self.p.write(*b);
+                Some(weights) => {
                     for (row, out) in rows().zip(weights.chunks_exact_mut(count)) {
                         let out = &mut out[from..][..len];
                         for (((s, &t), &x), o) in total.iter_mut().zip(&*top).zip(row).zip(out) {
