@@ -145,7 +145,7 @@ pub enum Kink {
     },
 }
 
-/// What a [`Op::Joint`] picks at its kink; made by a [`Selection`](crate::differentiate::Selection).
+/// What a [`Op::Joint`] picks at its kink; made by a [`Selection`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
     /// The derivative where an operation of one variable has its kink.
@@ -164,7 +164,7 @@ pub enum Ties {
     /// All of them, in equal parts.
     Average,
     /// All of them, each in full. Some frameworks do this; it is no element of any conservative gradient, and a
-    /// [`Selection`](crate::differentiate::Selection) that holds it is refused.
+    /// [`Selection`] that holds it is refused.
     Every,
 }
 

@@ -163,7 +163,7 @@
 //! - Simplify `gradient(&lasso, &how)`. What is no longer computed when nobody asks for the value?
 //! - Draw the derived program. Where does the backward sweep begin?
 //! - Which operation attains omega in forward mode, and how does omega depend on p? See
-//!   [`overhead`](crate::cost::overhead).
+//!   [`overhead`](crate::differentiate::overhead()).
 //!
 //! The details: [`differentiate`](crate::differentiate) for rules, modes and techniques, [`cost`](crate::cost) for
 //! Theorem 2, and [`easy`](crate::easy) for those who only want numbers. Next: [what `at=-1`
