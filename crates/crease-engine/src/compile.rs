@@ -178,7 +178,7 @@ fn prefers_native(times: &Times, options: &Options, explain: &mut Explain) -> bo
             return false;
         }
         _ if !native::PRESENT => {
-            explain.say("bytecode, because there is no native code in this build");
+            explain.say("bytecode, because this build makes no native code: its feature `native` does");
             return false;
         }
         Backend::Native => return true,

@@ -457,11 +457,17 @@ fn avx2<K: Kernel>(k: K) -> K::Output {
     k.run::<Avx2>()
 }
 
+/// Apart from its caller, so that it is compiled once, not beside every call.
+#[inline(never)]
+fn portable<K: Kernel>(k: K) -> K::Output {
+    k.run::<Portable>()
+}
+
 /// Runs a kernel on the best instructions of this machine.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(k: K) -> K::Output {
     match level() {
-        Level::Portable => k.run::<Portable>(),
+        Level::Portable => portable(k),
         // SAFETY: `level` has found these instructions on this machine
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => unsafe { avx2(k) },

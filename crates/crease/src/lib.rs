@@ -48,6 +48,7 @@
 //!
 //! # Features
 //!
+//! - `native`, on unless refused: machine code for scalar programs that run often, made by Cranelift, which takes a minute to build.
 //! - `saturate`, off unless asked for: the module `saturate`, which looks for a cheaper program of the same function by equality
 //!   saturation, and verifies it. It is apart because nothing else here needs an e-graph.
 //!

@@ -18,7 +18,7 @@ pub(crate) const PRESENT: bool = false;
 
 impl<T> Machine<T> {
     pub fn new(_: &Flat, _: &[usize], _: bool) -> Result<Self, NoCode> {
-        Err("this build makes no machine code")
+        Err("this build makes no machine code: its feature `native` does")
     }
 
     pub fn bytes(&self) -> usize {
