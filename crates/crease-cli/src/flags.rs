@@ -58,8 +58,13 @@ impl PrecisionArgs {
     }
 }
 
-/// The limits where no flag tells; Ctrl-C ends what they are given to.
+/// The limits where no flag tells, for work of which nothing is left if Ctrl-C ends it.
 pub fn limits() -> Limits {
+    Limits::default().cancelled_by(Interrupt::listen_or_end().cancel())
+}
+
+/// The same for a search that keeps what it has found.
+pub fn search_limits() -> Limits {
     Limits::default().cancelled_by(Interrupt::listen().cancel())
 }
 

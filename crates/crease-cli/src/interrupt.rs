@@ -8,10 +8,16 @@ use crease::Cancel;
 use std::fmt;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What a shell reports of a process that Ctrl-C ended.
 pub const INTERRUPTED: i32 = 130;
 
+/// So long after Ctrl-C, work that has nothing to keep and has not noticed it is ended.
+const UNNOTICED: Duration = Duration::from_millis(500);
+
+/// Whether there is nothing to keep.
+static ENDS: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
 static LEFT: AtomicBool = AtomicBool::new(false);
 
@@ -25,17 +31,28 @@ pub struct Interrupt(());
 impl Interrupt {
     /// Begins to listen. Where that is not possible, Ctrl-C ends the process as it always does.
     pub fn listen() -> Self {
+        ENDS.store(false, Ordering::Relaxed);
         // an error means that somebody listens already, or that there are no signals here
         let first = ctrlc::set_handler(|| {
             if ASKED.swap(true, Ordering::SeqCst) {
                 std::process::exit(INTERRUPTED);
             }
             CANCEL.stop();
+            if ENDS.load(Ordering::Relaxed) {
+                std::thread::spawn(end_unless_noticed);
+            }
         });
         if first.is_ok() {
             std::thread::spawn(watch_reader);
         }
         Interrupt(())
+    }
+
+    /// The same for work that keeps nothing if it is stopped: parts of it that do not look whether they are to stop are ended all the same.
+    pub fn listen_or_end() -> Self {
+        let interrupt = Interrupt::listen();
+        ENDS.store(true, Ordering::Relaxed);
+        interrupt
     }
 
     /// What Ctrl-C stops.
@@ -61,6 +78,14 @@ impl Interrupt {
             true => Stopped(far.into()).into(),
             false => writer::Closed.into(),
         }
+    }
+}
+
+/// Ends the process, unless the work is about to end by itself.
+fn end_unless_noticed() {
+    std::thread::sleep(UNNOTICED);
+    if !CANCEL.is_noticed() {
+        std::process::exit(INTERRUPTED);
     }
 }
 

@@ -11,8 +11,9 @@ use crate::vectors::{Listed, Vectors};
 use crate::writer::Writer;
 use anyhow::{Result, anyhow};
 use clap::Args;
-use crease::inspect::{Answer, Ask, Computed, Portions, Task};
+use crease::inspect::{Answer, Ask, AtPoint, Computed, InspectError, Portions, Task};
 use crease::show;
+use crease::{RunError, RunFault};
 use crease_core::Program;
 use serde_json::Value;
 
@@ -68,7 +69,14 @@ pub fn run(
             return Err(interrupt.told(&format!("after {} points", show::count(report.points))));
         }
         let rest = some.split_off(size.min(some.len()));
-        let done = portions.compute(&some).map_err(|f| {
+        let done = match portions.compute(&some) {
+            Err(f) if is_stopped(&f) => {
+                report.finish(true)?;
+                return Err(interrupt.told(&format!("after {} points", show::count(report.points))));
+            }
+            done => done,
+        };
+        let done = done.map_err(|f| {
             let Listed { number, place, .. } = &some[f.point];
             let error = fault::inspect(*f.error);
             match place {
@@ -82,6 +90,11 @@ pub fn run(
     }
     report.finish(false)?;
     Ok(String::new())
+}
+
+/// Whether a run did not come to its end because of Ctrl-C.
+fn is_stopped(f: &AtPoint) -> bool {
+    matches!(&*f.error, InspectError::Run { error: RunError { fault: RunFault::Stopped(_), .. }, .. })
 }
 
 /// What was computed so far, printed line by line, or kept as the columns of a JSON object.

@@ -8,7 +8,7 @@
 use crate::number::Budget;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How far computations may go.
@@ -133,7 +133,12 @@ impl Default for Limits {
 /// assert_eq!(limits.stopped(), Some(Stop::Cancelled));
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Option<Arc<AtomicBool>>);
+pub struct Cancel(Option<Arc<AtomicU8>>);
+
+/// What [`Cancel`] goes through.
+const GOING: u8 = 0;
+const STOPPED: u8 = 1;
+const NOTICED: u8 = 2;
 
 impl Cancel {
     /// One that can be told to stop. (The default one cannot, and nobody looks at it.)
@@ -143,14 +148,32 @@ impl Cancel {
 
     /// Stops what was given this. It may take a moment; what was found so far is kept.
     pub fn stop(&self) {
-        if let Some(stopped) = &self.0 {
-            stopped.store(true, Relaxed);
+        if let Some(state) = &self.0 {
+            let _ = state.compare_exchange(GOING, STOPPED, Relaxed, Relaxed);
         }
     }
 
     /// Whether it was told to stop.
     pub fn is_stopped(&self) -> bool {
-        self.0.as_ref().is_some_and(|stopped| stopped.load(Relaxed))
+        let Some(state) = &self.0 else { return false };
+        let stopped = state.load(Relaxed) != GOING;
+        if stopped {
+            state.store(NOTICED, Relaxed);
+        }
+        stopped
+    }
+
+    /// Whether somebody has looked since it was told to stop: then the work is about to end. What does not look will not.
+    ///
+    /// ```
+    /// use crease_core::Cancel;
+    /// let cancel = Cancel::new();
+    /// cancel.stop();
+    /// assert!(!cancel.is_noticed());
+    /// assert!(cancel.is_stopped() && cancel.is_noticed());
+    /// ```
+    pub fn is_noticed(&self) -> bool {
+        self.0.as_ref().is_some_and(|state| state.load(Relaxed) == NOTICED)
     }
 }
 

@@ -132,7 +132,7 @@ impl Bench {
     }
 
     fn measure<T: Float>(&self, p: &Program, source: &Source) -> Result<Report> {
-        let end = flags::within(flags::limits(), Some(self.seconds))?.deadline;
+        let end = flags::within(flags::search_limits(), Some(self.seconds))?.deadline;
         let time = end.map_or(Duration::MAX, |end| end - Instant::now());
         let interrupt = Interrupt::listen();
         let mut progress = Progress::new();

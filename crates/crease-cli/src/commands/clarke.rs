@@ -53,7 +53,8 @@ pub struct Clarke {
 impl Clarke {
     pub fn run(&self) -> Result<String> {
         let source = self.source.load()?;
-        let limits = self.precision.within(flags::limits());
+        let limits = if self.all { flags::search_limits() } else { flags::limits() };
+        let limits = self.precision.within(limits);
         let ask = Ask { output: self.output, seed: self.seed, limits, ..Ask::default() };
         if self.all {
             return self.listing.run(&source, ask, self.json);

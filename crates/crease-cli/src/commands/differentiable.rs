@@ -52,7 +52,7 @@ impl Differentiable {
     pub fn run(&self) -> Result<String> {
         let source = self.source.load()?;
         let certificate = Writer::optional(self.certificate.as_deref())?;
-        let limits = self.budget.within(self.precision.within(flags::limits()))?;
+        let limits = self.budget.within(self.precision.within(flags::search_limits()))?;
         let (output, seed, proof) = (self.output, self.seed, self.certificate.is_some());
         let mut answer = watched(|watch| {
             let ask = Ask { output, seed, proof, limits, watch: Some(watch), ..Ask::default() };

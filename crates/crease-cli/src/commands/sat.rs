@@ -50,7 +50,7 @@ impl Sat {
     pub fn run(&self) -> Result<(String, i32)> {
         let cnf = read_formula(&self.file)?;
         let certificate = Writer::optional(self.certificate.as_deref())?;
-        let limits = self.budget.within(flags::limits())?;
+        let limits = self.budget.within(flags::search_limits())?;
         let solved = watched(|watch| {
             let effort = Effort { limits, proof: self.certificate.is_some(), watch: Some(watch), ..Effort::default() };
             solve(&cnf, self.form.into(), &effort)

@@ -61,7 +61,7 @@ impl Simplify {
     pub fn run(&self) -> Result<String> {
         let source = self.source.load()?;
         let prices = self.prices.as_deref().map_or(Ok(Prices::unit()), read_prices)?;
-        let limits = flags::within(flags::limits(), Some(self.seconds))?;
+        let limits = flags::within(flags::search_limits(), Some(self.seconds))?;
         let limits = Limits { terms: self.nodes, rounds: self.iterations, ..limits };
         let interrupt = Interrupt::listen();
         let progress = RefCell::new(Progress::new());
