@@ -60,7 +60,7 @@ pub use builder::{BuildError, Builder, Conv2d, Window};
 pub use inline::{InlineError, MAX_INLINED, inline, inline_within};
 pub use limits::{Cancel, Limits};
 pub use number::{Number, NumberError, Rational};
-pub use op::{Constant, Kink, Lane, Op, OpError, Ties};
+pub use op::{Constant, Kink, Lane, Op, OpError, Smooth, Ties};
 pub use program::{Atom, Callee, Equation, Input, Origin, Place, Program, Site, Text, Value};
 pub use run::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, RunOptions, kinks, kinks_with, run, run_with};
 pub use scalarize::scalarize;

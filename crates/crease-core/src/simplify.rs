@@ -8,8 +8,8 @@
 
 use crate::builder::arithmetic::MAX_FOLDED_BITS;
 use crate::builder::{BuildError, Builder};
-use crate::number::{Number, Rational};
-use crate::op::{Kink, Op};
+use crate::number::Rational;
+use crate::op::{Kink, Op, Smooth};
 use crate::program::{Atom, Program};
 use crate::shape::{Layout, Shape};
 use crate::views::{Views, definition};
@@ -122,8 +122,8 @@ fn shortcut(b: &mut Builder, op: &Op, args: &[Atom]) -> Result<Option<Atom>, Bui
         Op::Mul if is(&first, Rational::is_zero) || is(&second, Rational::is_zero) => Some(b.zeros(shape(b))?),
         Op::Mul if is(&first, Rational::is_one) => Some(args[1]),
         Op::Mul | Op::Div if is(&second, Rational::is_one) => Some(args[0]),
-        Op::Power(1) => Some(args[0]),
-        Op::Power(0) if shape(b).is_scalar() => Some(b.constant(1)),
+        Op::Smooth(Smooth::Power(1)) => Some(args[0]),
+        Op::Smooth(Smooth::Power(0)) if shape(b).is_scalar() => Some(b.constant(1)),
         Op::Neg => match definition(b, args[0]) {
             Some((Op::Neg, inner)) => Some(inner[0]),
             _ => None,
@@ -150,17 +150,8 @@ fn fold(op: &Op, a: &Option<Rational>, c: &Option<Rational>) -> Option<Rational>
         Op::Mul => Some(a * c?),
         Op::Div => a.checked_div(c?),
         Op::Neg => Some(-a),
-        Op::Inv => a.inv(),
-        Op::Exp => Number::exp(a).ok(),
-        Op::Log => Number::log(a).ok(),
-        Op::Sqrt => Number::sqrt(a).ok(),
-        Op::Sin => Number::sin(a).ok(),
-        Op::Cos => Number::cos(a).ok(),
-        Op::Tanh => Number::tanh(a).ok(),
-        Op::Sigmoid => Number::sigmoid(a).ok(),
-        Op::Power(k) => a.powi(*k).ok(),
-        Op::Kink(Kink::Relu) => Some(if a.is_positive() { a.clone() } else { Rational::ZERO }),
-        Op::Kink(Kink::Abs) => Some(a.abs()),
+        Op::Smooth(f) => f.value(a).ok(),
+        Op::Kink(kink) => kink.side(a, !a.is_negative()).ok()?.map(|(value, _)| value),
         _ => None,
     }
 }

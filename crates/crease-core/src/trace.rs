@@ -7,7 +7,7 @@
 
 use crate::builder::{BuildError, Builder, Conv2d, Window};
 use crate::number::Rational;
-use crate::op::{Comparison, Kink, Lane, Logic, Op};
+use crate::op::{Comparison, Kink, Lane, Logic, Op, Smooth};
 use crate::program::{Atom, Origin, Program};
 use crate::shape::Shape;
 use std::cell::RefCell;
@@ -217,7 +217,7 @@ impl<'t> Var<'t> {
 
     /// Applies an elementwise operation of one argument.
     #[track_caller]
-    pub fn elementwise(self, op: Op) -> Var<'t> {
+    pub fn elementwise(self, op: impl Into<Op>) -> Var<'t> {
         self.apply(|b, x| b.elementwise(op, &[x]))
     }
 
@@ -469,25 +469,25 @@ macro_rules! function {
 
 function! {
     /// `max(0, x)`, element by element.
-    relu => Op::Kink(Kink::Relu);
+    relu => Kink::Relu;
     /// The absolute value, element by element.
-    abs => Op::Kink(Kink::Abs);
+    abs => Kink::Abs;
     /// `1 / x`, element by element.
-    inv => Op::Inv;
+    inv => Smooth::Inv;
     /// The exponential, element by element.
-    exp => Op::Exp;
+    exp => Smooth::Exp;
     /// The natural logarithm, element by element.
-    log => Op::Log;
+    log => Smooth::Log;
     /// The square root, element by element.
-    sqrt => Op::Sqrt;
+    sqrt => Smooth::Sqrt;
     /// The sine, element by element.
-    sin => Op::Sin;
+    sin => Smooth::Sin;
     /// The cosine, element by element.
-    cos => Op::Cos;
+    cos => Smooth::Cos;
     /// The hyperbolic tangent, element by element.
-    tanh => Op::Tanh;
+    tanh => Smooth::Tanh;
     /// The logistic function, element by element.
-    sigmoid => Op::Sigmoid;
+    sigmoid => Smooth::Sigmoid;
 }
 
 /// `x` where positive, else `slope * x`.

@@ -4,7 +4,8 @@ use crease_core::cost::tally;
 use crease_core::op::{CalleeId, Choice, Comparison, Logic};
 use crease_core::random::SplitMix64;
 use crease_core::{
-    Atom, BuildError, Builder, Conv2d, Kink, Lane, Layout, Op, Program, Rational, Shape, Tape, Ties, Window, trace,
+    Atom, BuildError, Builder, Conv2d, Kink, Lane, Layout, Op, Program, Rational, Shape, Smooth, Tape, Ties, Window,
+    trace,
 };
 use std::sync::Arc;
 
@@ -153,10 +154,10 @@ impl Hostile {
             2 => Op::Mul,
             3 => Op::Div,
             4 => Op::Neg,
-            5 => Op::Inv,
-            6 => Op::Exp,
-            7 => Op::Sigmoid,
-            8 => Op::Power(self.pick(&[0, 1, 2, -3, i32::MAX, i32::MIN, i32::MIN + 1])),
+            5 => Op::Smooth(Smooth::Inv),
+            6 => Op::Smooth(Smooth::Exp),
+            7 => Op::Smooth(Smooth::Sigmoid),
+            8 => Op::Smooth(Smooth::Power(self.pick(&[0, 1, 2, -3, i32::MAX, i32::MIN, i32::MIN + 1]))),
             9 => Op::LogSumExp(self.lane()),
             10 => Op::LogSumExpJoint(self.lane()),
             11 => Op::Kink(self.kink()),

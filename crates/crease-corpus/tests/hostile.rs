@@ -1,6 +1,6 @@
 //! The hostile generator: the same seed gives the same case, cases can be read back, and they are as hostile as they should be.
 
-use crease_core::{Op, Program, kinks};
+use crease_core::{Op, Program, Smooth, kinks};
 use crease_corpus::hostile::case;
 use crease_corpus::precise::{Arithmetic, Fault, evaluate};
 use crease_formats::parse;
@@ -52,15 +52,15 @@ fn all_operations_come_up() {
         Op::Mul,
         Op::Div,
         Op::Neg,
-        Op::Inv,
-        Op::Exp,
-        Op::Log,
-        Op::Sqrt,
-        Op::Sin,
-        Op::Cos,
-        Op::Tanh,
-        Op::Sigmoid,
-        Op::Power(2),
+        Op::Smooth(Smooth::Inv),
+        Op::Smooth(Smooth::Exp),
+        Op::Smooth(Smooth::Log),
+        Op::Smooth(Smooth::Sqrt),
+        Op::Smooth(Smooth::Sin),
+        Op::Smooth(Smooth::Cos),
+        Op::Smooth(Smooth::Tanh),
+        Op::Smooth(Smooth::Sigmoid),
+        Op::Smooth(Smooth::Power(2)),
     ];
     let words = ["<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "select", "call", "logsumexp", "@", "view"];
     let kinks = [

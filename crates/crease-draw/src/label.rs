@@ -5,7 +5,7 @@
 
 use crease_core::number::Rational;
 use crease_core::op::{Comparison, Logic};
-use crease_core::{Atom, Equation, Kink, Layout, Op, Program, Shape};
+use crease_core::{Atom, Equation, Kink, Layout, Op, Program, Shape, Smooth};
 
 /// What is written on an equation.
 pub(super) struct Label {
@@ -21,10 +21,10 @@ pub(super) fn label(p: &Program, e: &Equation<'_>) -> Label {
     let (text, ordered) = match e.op {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Compare(_) => return infix(p, e),
         Op::Neg => ("−".into(), false),
-        Op::Inv => ("1/·".into(), false),
-        Op::Sqrt => ("√".into(), false),
-        Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Sigmoid => (e.op.name().into(), false),
-        Op::Power(k) => (format!("·{}", superscript(*k)), false),
+        Op::Smooth(Smooth::Inv) => ("1/·".into(), false),
+        Op::Smooth(Smooth::Sqrt) => ("√".into(), false),
+        Op::Smooth(Smooth::Power(k)) => (format!("·{}", superscript(*k)), false),
+        Op::Smooth(f) => (f.name().into(), false),
         Op::LogSumExp(_) => ("logsumexp".into(), false),
         Op::LogSumExpJoint(_) => ("logsumexp, logsumexp′".into(), true),
         Op::Kink(k) => (kink(k), !symmetric(k)),

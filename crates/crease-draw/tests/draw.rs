@@ -1,7 +1,7 @@
 //! Facts about drawings: what is in them, where it stands, and that nothing covers anything else.
 
 use crease_core::op::{Choice, Comparison};
-use crease_core::{Atom, Builder, Kink, Lane, Op, Program, Rational, Shape, Tape, Ties, abs, max, relu, trace};
+use crease_core::{Atom, Builder, Kink, Lane, Op, Program, Rational, Shape, Smooth, Tape, Ties, abs, max, relu, trace};
 use crease_draw::{Direction, DrawError, Drawing, Kind, Mark, Outline, Picture, dot, picture, svg};
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ fn random(equations: usize, mut state: u64) -> Program {
                 2 => b.sub(a, c),
                 3 => b.relu(a),
                 4 => b.max(&[a, c, x[0]]),
-                _ => b.elementwise(Op::Sigmoid, &[a]),
+                _ => b.elementwise(Smooth::Sigmoid, &[a]),
             };
             v.push(made.unwrap());
         }

@@ -7,7 +7,7 @@
 
 use crease_core::differentiate::{How, backprop};
 use crease_core::random::SplitMix64;
-use crease_core::{Atom, Builder, Op, Program, Shape, Tensor, run};
+use crease_core::{Atom, Builder, Op, Program, Shape, Smooth, Tensor, run};
 use crease_engine::{Backend, Compiled, Options, compile, value_and_grad};
 use std::time::Instant;
 
@@ -71,16 +71,16 @@ fn smooth(n: usize) -> Program {
         let (x, y) = (recent(values, rng), recent(values, rng));
         let one = b.constant(1);
         match rng.below(6) {
-            0 => b.push1(Op::Tanh, &[x]),
-            1 => b.push1(Op::Sigmoid, &[x]),
+            0 => b.push1(Smooth::Tanh, &[x]),
+            1 => b.push1(Smooth::Sigmoid, &[x]),
             2 => {
-                let e = b.push1(Op::Tanh, &[x]).expect("an equation");
-                b.push1(Op::Exp, &[e])
+                let e = b.push1(Smooth::Tanh, &[x]).expect("an equation");
+                b.push1(Smooth::Exp, &[e])
             }
             3 => {
                 let s = b.push1(Op::Mul, &[x, x]).expect("an equation");
                 let s = b.push1(Op::Add, &[s, one]).expect("an equation");
-                b.push1(Op::Log, &[s])
+                b.push1(Smooth::Log, &[s])
             }
             4 => b.push1(Op::Sub, &[x, y]),
             _ => {

@@ -12,7 +12,7 @@ use crate::scalar::estimate::{self, Times};
 use crate::scalar::{self, LANES};
 use crate::tensor::{self, Manner};
 use crease_core::differentiate::{self, Technique, backprop};
-use crease_core::{Arithmetic, Atom, Builder, Kink, Layout, Op, Program, Shape, inline, scalarize, simplify};
+use crease_core::{Arithmetic, Atom, Builder, Kink, Layout, Op, Program, Shape, Smooth, inline, scalarize, simplify};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -101,7 +101,9 @@ fn suits_scalar(p: &Program, form: Form, explain: &mut Explain) -> bool {
             match e.op {
                 Op::View { layout: Layout::Table(_), .. } => gathers += touched,
                 Op::Kink(Kink::Max(_) | Kink::Min(_)) => selects += read,
-                Op::MatMul { .. } | Op::Exp | Op::Log | Op::Tanh | Op::LogSumExp(_) => dense += read,
+                Op::MatMul { .. } | Op::Smooth(Smooth::Exp | Smooth::Log | Smooth::Tanh) | Op::LogSumExp(_) => {
+                    dense += read
+                }
                 _ => {}
             }
         }

@@ -13,7 +13,7 @@ use crate::error::EngineError;
 use crease_core::differentiate::{How, jvp_batch};
 use crease_core::op::{Choice, Comparison};
 use crease_core::{
-    Atom, BuildError, Builder, Equation, Kink, Lane, Layout, Op, Program, Rational, Shape, Ties, inline,
+    Atom, BuildError, Builder, Equation, Kink, Lane, Layout, Op, Program, Rational, Shape, Smooth, Ties, inline,
 };
 
 /// The program of values and directional derivatives: the inputs are those of `p` and one tangent for each input in `wrt`,
@@ -304,7 +304,7 @@ impl Sweep {
             let (one, scale) = (self.b.constant(1), self.b.constant(left));
             let down = self.b.sub(one, slope)?;
             let x_down = self.b.mul(x, down)?;
-            let e = self.b.push1(Op::Exp, &[x_down])?;
+            let e = self.b.push1(Smooth::Exp, &[x_down])?;
             let e = self.b.mul(scale, e)?;
             let curve = self.b.sub(e, scale)?;
             let straight = self.b.mul(x, slope)?;

@@ -3,9 +3,10 @@
 //!
 //! A joint operation of one number falls into its value and its slope, which share nothing worth sharing.
 
-use crate::float::{self, Float, maximum, minimum, slope, truth};
-use crease_core::op::{Choice, Comparison, Logic};
-use crease_core::{Kink, Lane, Op, Rational, Ties};
+use crate::float::Float;
+use crease_core::op::{Algebra, Choice, Comparison, Logic, Slope};
+use crease_core::{Kink, Lane, Op, Rational, Smooth, Ties};
+use std::convert::Infallible;
 
 /// An operation with one result.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,15 +35,8 @@ pub(crate) enum Unit<T> {
     TimesSlope(T),
     Copy,
     Neg,
-    Inv,
-    Exp,
-    Log,
-    Sqrt,
-    Sin,
-    Cos,
-    Tanh,
-    Sigmoid,
-    Power(i32),
+    /// A smooth function.
+    Smooth(Smooth),
     /// `1 - a`.
     Not,
     Relu,
@@ -82,68 +76,108 @@ impl<T> Unit<T> {
     }
 }
 
-/// Calls `$go` with the function of two numbers that an operation is; `$other` for all else.
-macro_rules! binary_units {
-    ($unit:expr, $go:ident, $other:expr) => {
+/// Calls `$two` or `$one` with the function of two numbers, or of one, that an operation is; `$pick` is for the one of three. `$vector`
+/// chooses the functions that vectorise.
+macro_rules! units {
+    ($unit:expr, $vector:expr, $one:ident, $two:ident, $pick:expr) => {{
+        use crease_core::Smooth;
+        use $crate::float::{maximum, minimum, relu, sigmoid, slope, truth};
         match $unit {
-            Unit::Add => $go!(|a, b| a + b),
-            Unit::Sub => $go!(|a, b| a - b),
-            Unit::Mul => $go!(|a, b| a * b),
-            Unit::Div => $go!(|a, b| a / b),
-            Unit::Max | Unit::Or => $go!(|a, b| maximum(a, b)),
-            Unit::Min | Unit::And => $go!(|a, b| minimum(a, b)),
-            Unit::Less => $go!(|a, b| truth(a < b)),
-            Unit::LessEqual => $go!(|a, b| truth(a <= b)),
-            Unit::Greater => $go!(|a, b| truth(a > b)),
-            Unit::GreaterEqual => $go!(|a, b| truth(a >= b)),
-            Unit::Equal => $go!(|a, b| truth(a == b)),
+            Unit::Add => $two!(|a, b| a + b),
+            Unit::Sub => $two!(|a, b| a - b),
+            Unit::Mul => $two!(|a, b| a * b),
+            Unit::Div => $two!(|a, b| a / b),
+            Unit::Max | Unit::Or => $two!(|a, b| maximum(a, b)),
+            Unit::Min | Unit::And => $two!(|a, b| minimum(a, b)),
+            Unit::Less => $two!(|a, b| truth(a < b)),
+            Unit::LessEqual => $two!(|a, b| truth(a <= b)),
+            Unit::Greater => $two!(|a, b| truth(a > b)),
+            Unit::GreaterEqual => $two!(|a, b| truth(a >= b)),
+            Unit::Equal => $two!(|a, b| truth(a == b)),
             // with a NaN no comparison holds, not even this one
-            Unit::NotEqual => $go!(|a, b| truth((a < b) | (a > b))),
-            Unit::TimesRelu => $go!(|a, b| a * relu(b)),
-            Unit::TimesSlope(at) => $go!(|a, b| a * slope(b, T::ZERO, at, T::ONE)),
-            _ => $other,
-        }
-    };
-}
-
-/// As [`binary_units`] for functions of one number; `$vector` chooses the functions that vectorise.
-macro_rules! unary_units {
-    ($unit:expr, $vector:expr, $go:ident, $other:expr) => {
-        match $unit {
-            Unit::Copy => $go!(|a| a),
-            Unit::Neg => $go!(|a| -a),
-            Unit::Inv => $go!(|a| T::ONE / a),
-            Unit::Exp if $vector => $go!(|a| a.vector_exp()),
-            Unit::Exp => $go!(|a| a.library_exp()),
-            Unit::Log if $vector => $go!(|a| a.vector_ln()),
-            Unit::Log => $go!(|a| a.library_ln()),
-            Unit::Sqrt => $go!(|a| a.root()),
-            Unit::Sin => $go!(|a| a.library_sin()),
-            Unit::Cos => $go!(|a| a.library_cos()),
-            Unit::Tanh if $vector => $go!(|a| a.vector_tanh()),
-            Unit::Tanh => $go!(|a| a.library_tanh()),
-            Unit::Sigmoid if $vector => $go!(|a| sigmoid(a, |x: T| x.vector_exp())),
-            Unit::Sigmoid => $go!(|a| sigmoid(a, |x: T| x.library_exp())),
-            Unit::Power(2) => $go!(|a| a * a),
-            Unit::Power(k) => $go!(|a| a.library_powi(k)),
-            Unit::Not => $go!(|a| T::ONE - a),
-            Unit::Relu => $go!(|a| relu(a)),
-            Unit::Abs => $go!(|a| a.size()),
-            Unit::Leaky(s) => $go!(|a| if a < T::ZERO { s * a } else { a }),
-            Unit::Elu(s) if $vector => $go!(|a| {
+            Unit::NotEqual => $two!(|a, b| truth((a < b) | (a > b))),
+            Unit::TimesRelu => $two!(|a, b| a * relu(b)),
+            Unit::TimesSlope(at) => $two!(|a, b| a * slope(b, T::ZERO, at, T::ONE)),
+            Unit::Copy => $one!(|a| a),
+            Unit::Neg => $one!(|a| -a),
+            Unit::Smooth(f) => match f {
+                Smooth::Inv => $one!(|a| T::ONE / a),
+                Smooth::Exp if $vector => $one!(|a| a.vector_exp()),
+                Smooth::Exp => $one!(|a| a.library_exp()),
+                Smooth::Log if $vector => $one!(|a| a.vector_ln()),
+                Smooth::Log => $one!(|a| a.library_ln()),
+                Smooth::Sqrt => $one!(|a| a.root()),
+                Smooth::Sin => $one!(|a| a.library_sin()),
+                Smooth::Cos => $one!(|a| a.library_cos()),
+                Smooth::Tanh if $vector => $one!(|a| a.vector_tanh()),
+                Smooth::Tanh => $one!(|a| a.library_tanh()),
+                Smooth::Sigmoid if $vector => $one!(|a| sigmoid(a, |x: T| x.vector_exp())),
+                Smooth::Sigmoid => $one!(|a| sigmoid(a, |x: T| x.library_exp())),
+                Smooth::Power(2) => $one!(|a| a * a),
+                Smooth::Power(k) => $one!(|a| a.library_powi(k)),
+            },
+            Unit::Not => $one!(|a| T::ONE - a),
+            Unit::Relu => $one!(|a| relu(a)),
+            Unit::Abs => $one!(|a| a.size()),
+            Unit::Leaky(s) => $one!(|a| if a < T::ZERO { s * a } else { a }),
+            Unit::Elu(s) if $vector => $one!(|a| {
                 let left = s * a.vector_exp() - s;
                 if a < T::ZERO { left } else { a }
             }),
-            Unit::Elu(s) => $go!(|a| if a < T::ZERO { s * a.library_exp() - s } else { a }),
-            Unit::Slope(left, at, right) => $go!(|a| slope(a, left, at, right)),
-            Unit::EluSlope(s, at) if $vector => $go!(|a| slope(a, s * a.vector_exp(), at, T::ONE)),
-            Unit::EluSlope(s, at) => $go!(|a| slope(a, s * a.library_exp(), at, T::ONE)),
-            _ => $other,
+            Unit::Elu(s) => $one!(|a| if a < T::ZERO { s * a.library_exp() - s } else { a }),
+            Unit::Slope(left, at, right) => $one!(|a| slope(a, left, at, right)),
+            Unit::EluSlope(s, at) if $vector => $one!(|a| slope(a, s * a.vector_exp(), at, T::ONE)),
+            Unit::EluSlope(s, at) => $one!(|a| slope(a, s * a.library_exp(), at, T::ONE)),
+            Unit::Pick => $pick,
         }
-    };
+    }};
 }
 
-pub(crate) use {binary_units, unary_units};
+pub(crate) use units;
+
+/// Slopes in floats, for the sweep backward.
+pub(crate) struct Floats<T>(std::marker::PhantomData<T>);
+
+impl<T: Float> Floats<T> {
+    /// The slope of a smooth function at `x`, where its value is `y`.
+    #[inline(always)]
+    pub fn slope(f: Smooth, x: T, y: T) -> Slope<T> {
+        match f.slope(&mut Floats(std::marker::PhantomData), &x, &y) {
+            Ok(slope) => slope,
+            Err(never) => match never {},
+        }
+    }
+}
+
+impl<T: Float> Algebra for Floats<T> {
+    type Value = T;
+    type Error = Infallible;
+
+    #[inline(always)]
+    fn constant(&mut self, p: i32, q: i32) -> Result<T, Infallible> {
+        Ok(T::from_f64(f64::from(p) / f64::from(q)))
+    }
+
+    #[inline(always)]
+    fn sub(&mut self, a: &T, b: &T) -> Result<T, Infallible> {
+        Ok(*a - *b)
+    }
+
+    #[inline(always)]
+    fn mul(&mut self, a: &T, b: &T) -> Result<T, Infallible> {
+        Ok(*a * *b)
+    }
+
+    #[inline(always)]
+    fn div(&mut self, a: &T, b: &T) -> Result<T, Infallible> {
+        Ok(*a / *b)
+    }
+
+    #[inline(always)]
+    fn smooth(&mut self, f: Smooth, a: &T) -> Result<T, Infallible> {
+        Ok(Unit::Smooth(f).apply(*a, *a, *a))
+    }
+}
 
 #[inline(always)]
 fn call1<T>(f: impl Fn(T) -> T, a: T) -> T {
@@ -159,7 +193,6 @@ impl<T: Float> Unit<T> {
     /// Carries out the operation on three numbers, of which it uses as many as it takes.
     #[inline(always)]
     pub fn apply(self, a: T, b: T, c: T) -> T {
-        use float::{relu, sigmoid};
         macro_rules! one {
             ($f:expr) => {
                 call1($f, a)
@@ -170,8 +203,7 @@ impl<T: Float> Unit<T> {
                 call2($f, a, b)
             };
         }
-        let pick = || if a == T::ONE { b } else { c };
-        binary_units!(self, two, unary_units!(self, false, one, pick()))
+        units!(self, false, one, two, if a == T::ONE { b } else { c })
     }
 }
 
@@ -226,15 +258,7 @@ pub(crate) fn lower<T: Float>(op: &Op) -> Lowered<T> {
         Op::Mul => one(Unit::Mul),
         Op::Div => one(Unit::Div),
         Op::Neg => one(Unit::Neg),
-        Op::Inv => one(Unit::Inv),
-        Op::Exp => one(Unit::Exp),
-        Op::Log => one(Unit::Log),
-        Op::Sqrt => one(Unit::Sqrt),
-        Op::Sin => one(Unit::Sin),
-        Op::Cos => one(Unit::Cos),
-        Op::Tanh => one(Unit::Tanh),
-        Op::Sigmoid => one(Unit::Sigmoid),
-        Op::Power(k) => one(Unit::Power(*k)),
+        Op::Smooth(f) => one(Unit::Smooth(*f)),
         Op::Compare(c) => one(match c {
             Comparison::Less => Unit::Less,
             Comparison::LessEqual => Unit::LessEqual,

@@ -3,7 +3,7 @@
 use crease_core::differentiate::{How, Selection, backprop};
 use crease_core::random::SplitMix64;
 use crease_core::run::Unobserved;
-use crease_core::{Arithmetic, Atom, Builder, Op, Program, Rational, Shape, Tensor, relu, run_with, trace};
+use crease_core::{Arithmetic, Atom, Builder, Op, Program, Rational, Shape, Smooth, Tensor, relu, run_with, trace};
 use crease_corpus::cases;
 use crease_corpus::compare::convert;
 use crease_corpus::random::{Rng, any_options, dyadic_point, generic_point, origin, program, tied_point};
@@ -155,9 +155,18 @@ fn every_operation_agrees_at_every_pair_of_odd_numbers() {
     for op in [Op::Add, Op::Sub, Op::Mul, Op::Div] {
         out.extend(b.push(op, &x).unwrap());
     }
-    for op in
-        [Op::Neg, Op::Inv, Op::Exp, Op::Log, Op::Sqrt, Op::Sin, Op::Tanh, Op::Sigmoid, Op::Power(2), Op::Power(-3)]
-    {
+    for op in [
+        Op::Neg,
+        Op::Smooth(Smooth::Inv),
+        Op::Smooth(Smooth::Exp),
+        Op::Smooth(Smooth::Log),
+        Op::Smooth(Smooth::Sqrt),
+        Op::Smooth(Smooth::Sin),
+        Op::Smooth(Smooth::Tanh),
+        Op::Smooth(Smooth::Sigmoid),
+        Op::Smooth(Smooth::Power(2)),
+        Op::Smooth(Smooth::Power(-3)),
+    ] {
         out.extend(b.push(op, &x[..1]).unwrap());
     }
     for c in [

@@ -1,6 +1,6 @@
 //! What is printed parses back to the same program, for every function and every printed form.
 
-use crease_core::{Builder, Layout, Op, Program, Shape};
+use crease_core::{Builder, Layout, Op, Program, Shape, Smooth};
 use crease_formats::{parse, parse_expression};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -360,7 +360,7 @@ fn random_program(steps: &[Step]) -> Program {
             0 => scalars.push(b.push1(Op::Add, &[x, number]).unwrap()),
             1 => scalars.push(b.push1(Op::Mul, &[number, x]).unwrap()),
             2 => scalars.push(b.push1(Op::Sub, &[x, y]).unwrap()),
-            3 => scalars.push(b.push1(Op::Power(c as i32), &[number]).unwrap()),
+            3 => scalars.push(b.push1(Smooth::Power(c as i32), &[number]).unwrap()),
             4 => scalars.push(b.push1(Op::Neg, &[x]).unwrap()),
             5 => scalars.push(b.max(&[x, y, number]).unwrap()),
             6 => scalars.push(b.at(m, &[i % 2, j % 3]).unwrap()),

@@ -6,7 +6,7 @@ use crease_core::differentiate::Selection;
 use crease_core::local::{Exactness, LocalError, LocalModel, Node, Precision, localize};
 use crease_core::number::Rational;
 use crease_core::op::Comparison;
-use crease_core::{Builder, Lane, Op, Program, Shape, Tensor, Var, Window};
+use crease_core::{Builder, Lane, Op, Program, Shape, Smooth, Tensor, Var, Window};
 use crease_core::{abs, concat, elu, exp, leaky_relu, log, max, min, relu, times_relu, trace, trace_shapes};
 use crease_oracles::{
     Membership, OracleError, clarke_along, clarke_element, conservative, directional, gradient_at_choices, identity,
@@ -498,7 +498,7 @@ fn a_choice_between_constants_is_constant() {
     let branches = [trace(1, |v| 0.0 * v[0]).unwrap(), trace(1, |v| v[0] * 0.0).unwrap()];
     let ids = branches.map(|p| b.callee(Arc::new(p), None).unwrap());
     let chosen = b.push(Op::Select(ids.into()), &[condition, x]).unwrap();
-    let root = b.push(Op::Sqrt, &chosen).unwrap();
+    let root = b.push(Smooth::Sqrt, &chosen).unwrap();
     assert_eq!(found(&model_at(&b.finish(&root).unwrap(), &[0])), [ints(&[0])]);
 }
 

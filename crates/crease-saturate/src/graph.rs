@@ -8,7 +8,7 @@ use crate::horner::Horner;
 use crate::language::{Graph, Node, opaque};
 use crate::normal::Atoms;
 use crease_core::op::infer;
-use crease_core::{Atom, Kink, Lane, Op, Program, Rational, Shape};
+use crease_core::{Atom, Kink, Lane, Op, Program, Rational, Shape, Smooth};
 use egg::Id;
 
 /// An e-graph, and the classes of a program in it.
@@ -81,8 +81,8 @@ fn known(graph: &mut Graph, op: &Op, args: &[Id]) -> Option<Id> {
         (Op::Mul, &[a, b]) => Node::Mul([a, b]),
         (Op::Div, &[a, b]) => Node::Div([a, b]),
         (Op::Neg, &[a]) => Node::Neg([a]),
-        (Op::Inv, &[a]) => Node::Inv([a]),
-        (Op::Power(k), &[a]) => Node::Power(*k, [a]),
+        (Op::Smooth(Smooth::Inv), &[a]) => Node::Inv([a]),
+        (Op::Smooth(Smooth::Power(k)), &[a]) => Node::Power(*k, [a]),
         (Op::Kink(kink), _) => return known_kink(graph, kink, args),
         _ => return None,
     };

@@ -5,7 +5,7 @@
 //! operation with several results is one opaque term, and each result a [`Node::Part`] of it.
 
 use crease_core::number::Number;
-use crease_core::{Kink, Lane, Op, Rational};
+use crease_core::{Kink, Lane, Op, Rational, Smooth};
 use egg::{Analysis, DidMerge, EGraph, FromOp, Id, Language};
 
 /// Constants that are longer than this are not computed with.
@@ -43,12 +43,12 @@ impl Node {
             Node::Mul(_) => Op::Mul,
             Node::Div(_) => Op::Div,
             Node::Neg(_) => Op::Neg,
-            Node::Inv(_) => Op::Inv,
+            Node::Inv(_) => Op::Smooth(Smooth::Inv),
             Node::Relu(_) => Op::Kink(Kink::Relu),
             Node::Abs(_) => Op::Kink(Kink::Abs),
             Node::Max(_) => Op::Kink(Kink::Max(Lane::Args)),
             Node::Min(_) => Op::Kink(Kink::Min(Lane::Args)),
-            Node::Power(k, _) => Op::Power(*k),
+            Node::Power(k, _) => Op::Smooth(Smooth::Power(*k)),
             Node::Opaque(op, _) => ops[*op as usize].clone(),
         })
     }
@@ -218,7 +218,12 @@ impl Analysis<Node> for Facts {
             Node::Min([a, b]) => (up(*a) && up(*b), down(*a) || down(*b)),
             Node::Power(k, [a]) => (k % 2 == 0 || up(*a), k % 2 != 0 && down(*a)),
             Node::Opaque(op, _) => {
-                (matches!(graph.analysis.ops[*op as usize], Op::Exp | Op::Sqrt | Op::Sigmoid | Op::Compare(_)), false)
+                let nonnegative = match &graph.analysis.ops[*op as usize] {
+                    Op::Smooth(f) => f.is_nonnegative(),
+                    Op::Compare(_) => true,
+                    _ => false,
+                };
+                (nonnegative, false)
             }
         };
         Fact { constant: None, known, nonnegative, nonpositive }

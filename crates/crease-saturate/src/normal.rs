@@ -8,7 +8,7 @@
 //! Equal normal forms prove that two programs agree wherever both are defined. Different ones prove nothing: max(a, max(b, c)) and
 //! max(max(a, b), c) differ. Deliberately absent: factoring, cancellation of common factors of several terms.
 
-use crease_core::{Atom, Kink, Lane, Op, Program, Rational};
+use crease_core::{Atom, Kink, Lane, Op, Program, Rational, Smooth};
 use std::collections::{BTreeMap, HashMap};
 
 /// The most terms of a polynomial.
@@ -176,8 +176,8 @@ impl Atoms {
             Op::Neg => args[0].scaled(&minus),
             Op::Mul => args[0].times(&args[1])?,
             Op::Div => args[0].times(&self.inverse(&args[1])?)?,
-            Op::Inv => self.inverse(&args[0])?,
-            Op::Power(k) => self.power(&args[0], *k)?,
+            Op::Smooth(Smooth::Inv) => self.inverse(&args[0])?,
+            Op::Smooth(Smooth::Power(k)) => self.power(&args[0], *k)?,
             Op::Kink(kink) => match self.kink(kink, args)? {
                 Some(value) => value,
                 None => return Some(self.others(op, args, count)),
@@ -278,7 +278,7 @@ impl Atoms {
     fn nonnegative(&self, a: &Poly) -> bool {
         let atom = |id: u32| match self.key(id) {
             Key::Relu(_) => true,
-            Key::Other(op, _, 0) => matches!(op, Op::Exp | Op::Sqrt | Op::Sigmoid),
+            Key::Other(op, _, 0) => matches!(op, Op::Smooth(f) if f.is_nonnegative()),
             _ => false,
         };
         a.0.iter().all(|(m, c)| c.is_positive() && m.iter().all(|&(id, k)| k % 2 == 0 || atom(id)))

@@ -17,7 +17,9 @@ use crease_core::Limits;
 use crease_core::local::localize;
 use crease_core::number::{Field61, Mixed, NumberError};
 use crease_core::random::SplitMix64;
-use crease_core::{Atom, BuildError, Builder, Kink, Lane, Number, Op, Program, Rational, RunFault, Tensor, run};
+use crease_core::{
+    Atom, BuildError, Builder, Kink, Lane, Number, Op, Program, Rational, RunFault, Smooth, Tensor, run,
+};
 use crease_oracles::{Effort, Verdict, differentiable};
 use std::cmp::Ordering;
 use std::fmt;
@@ -248,14 +250,14 @@ fn degree(p: &Program) -> Option<u64> {
         let plus = |x: u64, y: u64| x.saturating_add(y);
         let d = match e.op {
             Op::Neg => of(0),
-            Op::Inv => (of(0).1, of(0).0),
+            Op::Smooth(Smooth::Inv) => (of(0).1, of(0).0),
             Op::Add | Op::Sub => {
                 let ((a, b), (c, d)) = (of(0), of(1));
                 (plus(a, d).max(plus(b, c)), plus(b, d))
             }
             Op::Mul => (plus(of(0).0, of(1).0), plus(of(0).1, of(1).1)),
             Op::Div => (plus(of(0).0, of(1).1), plus(of(0).1, of(1).0)),
-            Op::Power(k) => {
+            Op::Smooth(Smooth::Power(k)) => {
                 let (n, k) = (u64::from(k.unsigned_abs()), *k);
                 let (a, b) = (of(0).0.saturating_mul(n), of(0).1.saturating_mul(n));
                 if k < 0 { (b, a) } else { (a, b) }

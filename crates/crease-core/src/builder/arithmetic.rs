@@ -3,7 +3,7 @@
 
 use super::{BuildError, Builder};
 use crate::number::{Number, Rational};
-use crate::op::{Comparison, Kink, Logic, Op};
+use crate::op::{Comparison, Kink, Logic, Op, Smooth};
 use crate::program::Atom;
 
 /// Constants longer than this, together, are not computed with at once.
@@ -11,7 +11,8 @@ pub(crate) const MAX_FOLDED_BITS: usize = 1 << 16;
 
 impl Builder {
     /// Applies an elementwise operation, spreading scalars over the shape of the tensors among the arguments.
-    pub fn elementwise(&mut self, op: Op, args: &[Atom]) -> Result<Atom, BuildError> {
+    pub fn elementwise(&mut self, op: impl Into<Op>, args: &[Atom]) -> Result<Atom, BuildError> {
+        let op = op.into();
         if let Some(folded) = self.fold(&op, args) {
             return Ok(self.constant(folded));
         }
@@ -45,8 +46,7 @@ impl Builder {
             (Op::Mul, [a, b]) => Some(*a * *b),
             (Op::Div, [a, b]) => a.div(b).ok(),
             (Op::Neg, [a]) => Some(-*a),
-            (Op::Inv, [a]) => Number::inv(*a).ok(),
-            (Op::Power(k), [a]) => a.powi(*k).ok(),
+            (Op::Smooth(f @ (Smooth::Inv | Smooth::Power(_))), [a]) => f.value(*a).ok(),
             _ => None,
         }
     }
@@ -78,7 +78,7 @@ impl Builder {
 
     /// `a ^ k`.
     pub fn power(&mut self, a: Atom, k: i32) -> Result<Atom, BuildError> {
-        self.elementwise(Op::Power(k), &[a])
+        self.elementwise(Smooth::Power(k), &[a])
     }
 
     /// `max(0, a)`.

@@ -261,14 +261,14 @@ impl Builder {
     }
 
     /// Adds an equation and returns its results.
-    pub fn push(&mut self, op: Op, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
-        let (first, n) = self.push_raw(op, args)?;
+    pub fn push(&mut self, op: impl Into<Op>, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
+        let (first, n) = self.push_raw(op.into(), args)?;
         Ok((0..n).map(|i| Atom::Value(Value(first + i))).collect())
     }
 
     /// Adds an equation and returns its first result, which for most operations is the only one.
-    pub fn push1(&mut self, op: Op, args: &[Atom]) -> Result<Atom, BuildError> {
-        Ok(Atom::Value(Value(self.push_raw(op, args)?.0)))
+    pub fn push1(&mut self, op: impl Into<Op>, args: &[Atom]) -> Result<Atom, BuildError> {
+        Ok(Atom::Value(Value(self.push_raw(op.into(), args)?.0)))
     }
 
     fn push_raw(&mut self, op: Op, args: &[Atom]) -> Result<(u32, u32), BuildError> {
@@ -413,10 +413,12 @@ impl Program {
 
 /// The number of arguments of operations that, given scalars, have one scalar result and nothing to check.
 fn scalar_arity(op: &Op) -> Option<usize> {
-    use crate::op::Kink;
+    use crate::op::{Kink, Smooth};
     match op {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Compare(_) => Some(2),
-        Op::Neg | Op::Inv | Op::Exp | Op::Log | Op::Sqrt | Op::Sin | Op::Cos | Op::Tanh | Op::Sigmoid => Some(1),
+        Op::Neg => Some(1),
+        Op::Smooth(Smooth::Power(_)) => None,
+        Op::Smooth(_) => Some(1),
         Op::Kink(Kink::Relu | Kink::Abs) => Some(1),
         _ => None,
     }

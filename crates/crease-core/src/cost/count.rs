@@ -295,15 +295,7 @@ pub(crate) fn count_equation(
         // dividing by a constant is multiplying by one
         Op::Div => elementwise(len, &args, tally, |k| if k[1] { ItemKind::Mul } else { ItemKind::Div }),
         Op::Neg => elementwise(len, &args, tally, |_| ItemKind::Neg),
-        Op::Inv => elementwise(len, &args, tally, |_| ItemKind::Inv),
-        Op::Exp => elementwise(len, &args, tally, |_| ItemKind::Exp),
-        Op::Log => elementwise(len, &args, tally, |_| ItemKind::Log),
-        Op::Sqrt => elementwise(len, &args, tally, |_| ItemKind::Sqrt),
-        Op::Sin => elementwise(len, &args, tally, |_| ItemKind::Sin),
-        Op::Cos => elementwise(len, &args, tally, |_| ItemKind::Cos),
-        Op::Tanh => elementwise(len, &args, tally, |_| ItemKind::Tanh),
-        Op::Sigmoid => elementwise(len, &args, tally, |_| ItemKind::Sigmoid),
-        Op::Power(_) => elementwise(len, &args, tally, |_| ItemKind::Power),
+        Op::Smooth(f) => elementwise(len, &args, tally, |_| ItemKind::from(*f)),
         Op::Constant(_) | Op::Call(_) | Op::Select(_) => {}
     }
     results_known(p, e, &args)

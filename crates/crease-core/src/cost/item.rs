@@ -1,7 +1,8 @@
 //! The elementary operations as the paper counts them, and their prices: the appendix's tables, one row a line.
 
 use super::price::Price;
-use crate::op::{Kink, Selection, Ties};
+use crate::op::{Algebra, Kink, Selection, Slope, Smooth, Ties};
+use std::convert::Infallible;
 use std::fmt;
 
 /// In which direction a Jacobian is computed.
@@ -36,15 +37,7 @@ pub enum ItemKind {
     Mul,
     Div,
     Neg,
-    Inv,
-    Exp,
-    Log,
-    Sqrt,
-    Sin,
-    Cos,
-    Tanh,
-    Sigmoid,
-    Power,
+    Smooth(Smooth),
     LogSumExp,
     Relu,
     TimesRelu,
@@ -82,6 +75,61 @@ impl From<&Kink> for ItemKind {
     }
 }
 
+impl From<Smooth> for ItemKind {
+    /// All powers are priced alike, as if by a general exponent.
+    fn from(f: Smooth) -> Self {
+        ItemKind::Smooth(match f {
+            Smooth::Power(_) => Smooth::Power(3),
+            named => named,
+        })
+    }
+}
+
+/// The price of a slope beside its value: what its little program takes, and one for its sign.
+fn of_slope(f: Smooth) -> Price {
+    let mut counter = Counter(Price::default());
+    match f.slope(&mut counter, &(), &()) {
+        Ok(Slope::Zero | Slope::One | Slope::Plus(())) => counter.0,
+        Ok(Slope::Minus(())) => counter.0 + Price::ones(1),
+        Err(never) => match never {},
+    }
+}
+
+/// Counts instead of computing.
+struct Counter(Price);
+
+impl Counter {
+    fn takes(&mut self, price: Price) -> Result<(), Infallible> {
+        self.0 = std::mem::take(&mut self.0) + price;
+        Ok(())
+    }
+}
+
+impl Algebra for Counter {
+    type Value = ();
+    type Error = Infallible;
+
+    fn constant(&mut self, _: i32, _: i32) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn sub(&mut self, (): &(), (): &()) -> Result<(), Infallible> {
+        self.takes(Item::new(ItemKind::Sub, 2, 2).price())
+    }
+
+    fn mul(&mut self, (): &(), (): &()) -> Result<(), Infallible> {
+        self.takes(Item::new(ItemKind::Mul, 2, 2).price())
+    }
+
+    fn div(&mut self, (): &(), (): &()) -> Result<(), Infallible> {
+        self.takes(Item::new(ItemKind::Div, 2, 2).price())
+    }
+
+    fn smooth(&mut self, f: Smooth, (): &()) -> Result<(), Infallible> {
+        self.takes(Item::new(f.into(), 1, 1).price())
+    }
+}
+
 /// The number of comparisons that merge sort needs for n numbers in the worst case.
 fn comparisons(n: i128) -> i128 {
     let log = i128::from(128 - (n.max(1) - 1).leading_zeros());
@@ -104,16 +152,7 @@ impl Item {
         let n = i128::from(self.size);
         let base = match self.kind {
             ItemKind::Add | ItemKind::Sub | ItemKind::Mul | ItemKind::Neg => Price::new(1, 0, 0),
-            ItemKind::Div
-            | ItemKind::Inv
-            | ItemKind::Exp
-            | ItemKind::Log
-            | ItemKind::Sqrt
-            | ItemKind::Sin
-            | ItemKind::Cos
-            | ItemKind::Tanh
-            | ItemKind::Sigmoid
-            | ItemKind::Power => Price::new(0, 1, 0),
+            ItemKind::Div | ItemKind::Smooth(_) => Price::new(0, 1, 0),
             // the largest, then n differences, n exponentials, n - 1 additions, the logarithm, one addition
             ItemKind::LogSumExp => Price::new(2 * n, n + 1, n - 1),
             ItemKind::Relu => Price::new(0, 0, 1),
@@ -183,9 +222,7 @@ impl Item {
             ItemKind::Div if mode == Mode::Forward => more(2, 1, 0),
             ItemKind::Div if self.values == 1 => more(0, 1, 0),
             ItemKind::Div => more(-1, 1, 0),
-            ItemKind::Inv | ItemKind::Tanh | ItemKind::Sigmoid => more(2, 0, 0),
-            ItemKind::Log | ItemKind::Sqrt | ItemKind::Sin => more(0, 1, 0),
-            ItemKind::Cos | ItemKind::Power => more(1, 1, 0),
+            ItemKind::Smooth(f) => g + of_slope(f),
             ItemKind::Max | ItemKind::Min | ItemKind::NormInf | ItemKind::MaxLinear { .. } => {
                 Item { joint: Some(selection.max), ..*self }.price()
             }
@@ -204,15 +241,7 @@ impl Item {
             ItemKind::Mul => "*",
             ItemKind::Div => "/",
             ItemKind::Neg => "neg",
-            ItemKind::Inv => "inv",
-            ItemKind::Exp => "exp",
-            ItemKind::Log => "log",
-            ItemKind::Sqrt => "sqrt",
-            ItemKind::Sin => "sin",
-            ItemKind::Cos => "cos",
-            ItemKind::Tanh => "tanh",
-            ItemKind::Sigmoid => "sigmoid",
-            ItemKind::Power => "^",
+            ItemKind::Smooth(f) => f.name(),
             ItemKind::LogSumExp => "logsumexp",
             ItemKind::Relu => "relu",
             ItemKind::TimesRelu => "times_relu",

@@ -10,7 +10,7 @@
 use super::{Dictionary, Outsider, outside};
 use crate::builder::{BuildError, Builder};
 use crate::number::Rational;
-use crate::op::{Kink, Lane, Op};
+use crate::op::{Kink, Lane, Op, Smooth};
 use crate::program::{Atom, Program};
 use crate::shape::{Layout, Shape};
 use std::collections::HashMap;
@@ -233,7 +233,7 @@ impl Lowering<'_> {
                     self.b.mul(args[0], c)?
                 }
                 None if smooth => {
-                    let inverse = self.b.elementwise(Op::Inv, &args[1..])?;
+                    let inverse = self.b.elementwise(Smooth::Inv, &args[1..])?;
                     if self.b.as_constant(args[0]).is_some_and(Rational::is_one) {
                         inverse
                     } else {
@@ -242,13 +242,13 @@ impl Lowering<'_> {
                 }
                 None => return self.b.push(op.clone(), args),
             },
-            Op::Power(k) if *k > 0 => self.power(args[0], k.unsigned_abs())?,
-            Op::Power(k) if *k < 0 && smooth => {
+            Op::Smooth(Smooth::Power(k)) if *k > 0 => self.power(args[0], k.unsigned_abs())?,
+            Op::Smooth(Smooth::Power(k)) if *k < 0 && smooth => {
                 let power = self.power(args[0], k.unsigned_abs())?;
-                self.b.elementwise(Op::Inv, &[power])?
+                self.b.elementwise(Smooth::Inv, &[power])?
             }
-            Op::Sigmoid if smooth => self.sigmoid(args[0])?,
-            Op::Tanh if smooth => {
+            Op::Smooth(Smooth::Sigmoid) if smooth => self.sigmoid(args[0])?,
+            Op::Smooth(Smooth::Tanh) if smooth => {
                 // tanh(a) = 2 sigmoid(2 a) - 1
                 let (two, minus) = (self.b.constant(2), self.b.constant(-1));
                 let double = self.b.mul(two, args[0])?;
@@ -286,10 +286,10 @@ impl Lowering<'_> {
     /// inv(1 + exp(-a)).
     fn sigmoid(&mut self, a: Atom) -> Result<Atom, BuildError> {
         let minus = self.neg(a)?;
-        let power = self.b.elementwise(Op::Exp, &[minus])?;
+        let power = self.b.elementwise(Smooth::Exp, &[minus])?;
         let one = self.b.constant(1);
         let sum = self.b.add(power, one)?;
-        self.b.elementwise(Op::Inv, &[sum])
+        self.b.elementwise(Smooth::Inv, &[sum])
     }
 
     /// A nonsmooth operation by ReLU; nothing if this dictionary has no way to say it.
@@ -313,7 +313,7 @@ impl Lowering<'_> {
                 let minus = self.neg(args[0])?;
                 let down = self.relu(minus)?;
                 let down = self.neg(down)?;
-                let power = self.b.elementwise(Op::Exp, &[down])?;
+                let power = self.b.elementwise(Smooth::Exp, &[down])?;
                 let (less, scale) = (self.b.constant(-1), self.b.constant(scale.clone()));
                 let below = self.b.add(power, less)?;
                 let below = self.b.mul(scale, below)?;

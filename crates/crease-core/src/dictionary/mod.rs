@@ -10,6 +10,7 @@ mod lower;
 pub use lower::{LowerError, lower};
 
 use crate::cost::{Item, ItemKind, Known, Tally, count_equation, known};
+use crate::op::Smooth;
 use crate::program::Program;
 use crate::program::Site;
 use std::collections::{HashMap, HashSet};
@@ -63,7 +64,10 @@ impl Dictionary {
                 arithmetic
                     || plain
                         && values > 0
-                        && matches!(item.kind, ItemKind::Inv | ItemKind::Exp | ItemKind::Log | ItemKind::Relu)
+                        && matches!(
+                            item.kind,
+                            ItemKind::Smooth(Smooth::Inv | Smooth::Exp | Smooth::Log) | ItemKind::Relu
+                        )
             }
             Dictionary::ReluDerived => {
                 Dictionary::Relu.contains(item) || item.kind == ItemKind::Relu && item.joint.is_some()

@@ -7,7 +7,7 @@ use super::Selection;
 use super::linear::{Linear, Step};
 use crate::builder::{BuildError, Builder};
 use crate::number::Rational;
-use crate::op::{Comparison, Kink, Lane, Op};
+use crate::op::{Algebra, Comparison, Kink, Lane, Op, Slope, Smooth};
 use crate::program::Atom;
 use crate::shape::{Layout, broadcast_layout, sum_layout};
 
@@ -32,8 +32,6 @@ pub(super) fn linearize(
     let pair = |arg: usize, steps: Vec<Step>| Linear { arg, result: 0, steps };
     let one = Rational::ONE;
     let minus = Rational::from(-1);
-    // y = op(a), dy = w da
-    let unary = |y: Atom, w: Atom| Ok((vec![y], vec![pair(0, vec![Step::Times(w)])]));
     match op {
         Op::Add => {
             let y = b.push1(Op::Add, args)?;
@@ -60,7 +58,7 @@ pub(super) fn linearize(
                     vec![pair(0, vec![over]), pair(1, down)]
                 }
                 (None, Direction::Forward) => {
-                    let up = b.push1(Op::Inv, &args[1..])?;
+                    let up = b.push1(Smooth::Inv, &args[1..])?;
                     let down = b.mul(y, up)?;
                     vec![pair(0, vec![Step::Times(up)]), pair(1, minus_times(b, direction, down)?)]
                 }
@@ -68,61 +66,15 @@ pub(super) fn linearize(
             Ok((vec![y], maps))
         }
         Op::Neg => Ok((vec![b.push1(Op::Neg, args)?], vec![pair(0, vec![Step::Scale(minus)])])),
-        Op::Inv => {
-            let y = b.push1(Op::Inv, args)?;
-            let square = b.mul(y, y)?;
-            Ok((vec![y], vec![pair(0, minus_times(b, direction, square)?)]))
-        }
-        Op::Exp => {
-            let y = b.push1(Op::Exp, args)?;
-            unary(y, y)
-        }
-        Op::Log => {
-            let y = b.push1(Op::Log, args)?;
-            let w = b.push1(Op::Inv, args)?;
-            unary(y, w)
-        }
-        Op::Sqrt => {
-            let y = b.push1(Op::Sqrt, args)?;
-            let half = b.constant(Rational::new(1, 2).unwrap_or(one));
-            let w = b.div(half, y)?;
-            unary(y, w)
-        }
-        Op::Sin => {
-            let y = b.push1(Op::Sin, args)?;
-            let w = b.push1(Op::Cos, args)?;
-            unary(y, w)
-        }
-        Op::Cos => {
-            let y = b.push1(Op::Cos, args)?;
-            let w = b.push1(Op::Sin, args)?;
-            Ok((vec![y], vec![pair(0, minus_times(b, direction, w)?)]))
-        }
-        Op::Tanh => {
-            let y = b.push1(Op::Tanh, args)?;
-            let square = b.mul(y, y)?;
-            let one = b.constant(one);
-            let w = b.sub(one, square)?;
-            unary(y, w)
-        }
-        Op::Sigmoid => {
-            let y = b.push1(Op::Sigmoid, args)?;
-            let one = b.constant(one);
-            let rest = b.sub(one, y)?;
-            let w = b.mul(y, rest)?;
-            unary(y, w)
-        }
-        Op::Power(k) => {
+        Op::Smooth(f) => {
             let y = b.push1(op.clone(), args)?;
-            let lower = match k {
-                0 => return Ok((vec![y], vec![])),
-                1 => return Ok((vec![y], vec![pair(0, vec![])])),
-                2 => args[0],
-                _ => b.push1(Op::Power(k - 1), args)?,
+            let steps = match f.slope(b, &args[0], &y)? {
+                Slope::Zero => return Ok((vec![y], vec![])),
+                Slope::One => vec![],
+                Slope::Plus(w) => vec![Step::Times(w)],
+                Slope::Minus(w) => minus_times(b, direction, w)?,
             };
-            let k = b.constant(*k);
-            let w = b.mul(k, lower)?;
-            unary(y, w)
+            Ok((vec![y], vec![pair(0, steps)]))
         }
         Op::Compare(_) | Op::Logic(_) | Op::Constant(_) => Ok((b.push(op.clone(), args)?, vec![])),
         Op::View { layout, shape } => {
@@ -240,6 +192,33 @@ pub(super) fn linearize(
             Ok((results, maps))
         }
         Op::Call(_) | Op::Select(_) => unreachable!("sub-programs are differentiated as programs"),
+    }
+}
+
+/// Slopes as equations. Arithmetic on constants is done at once; functions are written down whatever they are applied to.
+impl Algebra for Builder {
+    type Value = Atom;
+    type Error = BuildError;
+
+    fn constant(&mut self, p: i32, q: i32) -> Result<Atom, BuildError> {
+        let (p, q) = (Builder::constant(self, p), Builder::constant(self, q));
+        Builder::div(self, p, q)
+    }
+
+    fn sub(&mut self, a: &Atom, b: &Atom) -> Result<Atom, BuildError> {
+        Builder::sub(self, *a, *b)
+    }
+
+    fn mul(&mut self, a: &Atom, b: &Atom) -> Result<Atom, BuildError> {
+        Builder::mul(self, *a, *b)
+    }
+
+    fn div(&mut self, a: &Atom, b: &Atom) -> Result<Atom, BuildError> {
+        Builder::div(self, *a, *b)
+    }
+
+    fn smooth(&mut self, f: Smooth, a: &Atom) -> Result<Atom, BuildError> {
+        self.push1(Op::Smooth(f), &[*a])
     }
 }
 

@@ -6,7 +6,7 @@
 //! directions. Otherwise there may be more: `abs(y - x^2) - abs(y)` has the directional derivative 0 at 0, but between the axis and
 //! the parabola its gradient is near (0, -2).
 
-use crate::op::Op;
+use crate::op::{Op, Smooth};
 
 /// How a value depends on the inputs near the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,11 +48,9 @@ pub(super) fn of_smooth(op: &Op, args: &[Class], zero: impl Fn(usize) -> bool) -
         Op::Div if vanishes(0) => Constant,
         Op::Div if args[1] == Constant => args[0],
         Op::Div => Class::Curved,
-        Op::Power(0) => Constant,
-        Op::Power(1) => args[0],
-        Op::Inv | Op::Exp | Op::Log | Op::Sqrt | Op::Sin | Op::Cos | Op::Tanh | Op::Sigmoid | Op::Power(_) => {
-            args[0].bent()
-        }
+        Op::Smooth(Smooth::Power(0)) => Constant,
+        Op::Smooth(Smooth::Power(1)) => args[0],
+        Op::Smooth(_) => args[0].bent(),
         Op::LogSumExp(_) => Class::largest(args.iter().copied()).bent(),
         Op::Kink(_)
         | Op::Joint(..)

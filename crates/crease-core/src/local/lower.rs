@@ -17,25 +17,10 @@ impl Localizer<'_> {
         let (zero, one) = (Mixed::zero(), Mixed::one());
         let x = args[0];
         let derived = match kink {
-            Kink::Relu => self.hinge(kink, x, (&zero, Class::Constant), (&one, x.class))?,
-            Kink::Abs => self.hinge(kink, x, (&one.neg(), x.class), (&one, x.class))?,
-            Kink::LeakyRelu(slope) => {
-                let left = if slope.is_zero() { Class::Constant } else { x.class };
-                self.hinge(kink, x, (&Mixed::exactly(slope.clone()), left), (&one, x.class))?
-            }
-            Kink::Elu(scale) => {
-                let flat = scale.is_zero();
-                let scale = Mixed::exactly(scale.clone());
-                let left = match self.compare(&x.value, &zero)? {
-                    Ordering::Equal | Ordering::Greater => scale,
-                    Ordering::Less => scale.mul(&x.value.exp().map_err(|e| self.run_error(e.into()))?),
-                };
-                let class = if flat { Class::Constant } else { x.class.bent() };
-                self.hinge(kink, x, (&left, class), (&one, x.class))?
-            }
+            Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => self.hinge(kink, kink, x)?,
             Kink::TimesRelu => {
                 let (a, b) = (args[0], args[1]);
-                let (inner, class) = self.hinge(kink, b, (&zero, Class::Constant), (&one, b.class))?;
+                let (inner, class) = self.hinge(kink, &Kink::Relu, b)?;
                 let rectified = match self.compare(&b.value, &zero)? {
                     Ordering::Greater => b.value.clone(),
                     _ => zero,
@@ -50,11 +35,10 @@ impl Localizer<'_> {
             Kink::Max(_) => self.extreme(kink, args, Ordering::Greater)?,
             Kink::Min(_) => self.extreme(kink, args, Ordering::Less)?,
             Kink::Norm1(_) => {
-                let minus = one.neg();
                 let mut terms = Vec::with_capacity(args.len());
                 let mut class = Class::Constant;
                 for x in args {
-                    let size = self.hinge(kink, x, (&minus, x.class), (&one, x.class))?;
+                    let size = self.hinge(kink, &Kink::Abs, x)?;
                     terms.push((&one, size.0));
                     class = class.max(size.1);
                 }
@@ -93,35 +77,38 @@ impl Localizer<'_> {
         Ok(vec![derived])
     }
 
-    /// A function of one variable with its kink at zero: the slopes left and right of it, and how it varies there.
-    fn hinge(
-        &mut self,
-        kink: &Kink,
-        x: &Local,
-        left: (&Mixed, Class),
-        right: (&Mixed, Class),
-    ) -> Result<Derived, LocalError> {
+    /// A function of one number with its kink at 0, as the operation `kink` has it.
+    fn hinge(&mut self, kink: &Kink, shape: &Kink, x: &Local) -> Result<Derived, LocalError> {
         if x.class == Class::Constant {
             return Ok((self.zero, Class::Constant));
         }
         let zero = Mixed::zero();
-        match self.compare(&x.value, &zero)? {
-            Ordering::Equal => {}
-            side => {
-                self.margin(&x.value, &zero);
-                let (slope, class) = if side.is_lt() { left } else { right };
-                return Ok((self.linear(&[(slope, x.node)])?, class));
-            }
+        let order = self.compare(&x.value, &zero)?;
+        let side = |m: &Self, right: bool| -> Result<(Mixed, Class), LocalError> {
+            let both = shape.side(&x.value, right).map_err(|e| m.run_error(e.into()))?;
+            let (_, slope) = both.ok_or_else(|| m.no_derivative("it is no function of one number"))?;
+            let class = match slope.exact() {
+                Some(s) if s.is_zero() => Class::Constant,
+                _ if right || shape.is_straight() => x.class,
+                _ => x.class.bent(),
+            };
+            Ok((slope, class))
+        };
+        if order.is_ne() {
+            self.margin(&x.value, &zero);
+            let (slope, class) = side(self, order.is_gt())?;
+            return Ok((self.linear(&[(&slope, x.node)])?, class));
         }
+        let (left, right) = (side(self, false)?, side(self, true)?);
         let class = left.1.max(right.1);
         // whatever the slope is, a tangent that vanishes has no other
         if x.node == self.zero {
             return Ok((self.zero, class));
         }
         self.bent = x.class == Class::Curved;
-        let arms = [self.linear(&[(left.0, x.node)])?, self.linear(&[(right.0, x.node)])?];
+        let arms = [self.linear(&[(&left.0, x.node)])?, self.linear(&[(&right.0, x.node)])?];
         // convex where the right slope is the larger
-        let convex = self.compare(right.0, left.0)?.is_ge();
+        let convex = self.compare(&right.0, &left.0)?.is_ge();
         let tie = |_| Tie::Sides(kink.clone());
         let node = if convex { self.max(&arms, tie)? } else { self.min(&arms, tie)? };
         Ok((node, class))

@@ -3,9 +3,8 @@
 use super::NodeId;
 use super::curvature::Class;
 use super::localize::{Local, LocalError, Localizer};
-use crate::number::{Mixed, Number, NumberError, Rational};
-use crate::op::Op;
-use std::cmp::Ordering;
+use crate::number::{Mixed, Number, NumberError};
+use crate::op::{Numbers, Op, Slope};
 
 impl Localizer<'_> {
     /// The nodes of the results of a smooth operation.
@@ -51,35 +50,22 @@ impl Localizer<'_> {
                 }
                 return Ok(out);
             }
-            Op::Sqrt => {
+            Op::Smooth(f) => {
                 // a tangent that vanishes proves nothing here: sqrt(x^2) is |x|
-                let singular = |m: &Self| LocalError::Singular {
-                    site: Box::new(m.site()),
-                    why: "the square root has infinite slope at 0, and its argument is 0 here but not around".into(),
-                };
-                match self.compare(x, &Mixed::zero())? {
-                    Ordering::Greater => one.div(&y.add(&y)).map_err(|e| failed(self, e))?,
-                    _ => return Err(singular(self)),
+                if let Some(why) = f.singular_at_zero()
+                    && self.compare(x, &Mixed::zero())?.is_eq()
+                {
+                    let why = format!("{why}, and its argument is 0 here but not around");
+                    return Err(LocalError::Singular { site: Box::new(self.site()), why });
+                }
+                match f.slope(&mut Numbers::new(), x, &y).map_err(|e| failed(self, e))? {
+                    Slope::Zero => return Ok(vec![self.zero]),
+                    Slope::One => one,
+                    Slope::Plus(w) => w,
+                    Slope::Minus(w) => w.neg(),
                 }
             }
             Op::Neg => one.neg(),
-            Op::Inv => y.mul(&y).neg(),
-            Op::Exp => y,
-            Op::Log => one.div(x).map_err(|e| failed(self, e))?,
-            Op::Sin => x.cos().map_err(|e| failed(self, e))?,
-            Op::Cos => x.sin().map_err(|e| failed(self, e))?.neg(),
-            // without the cancellation of 1 - tanh(x)^2 for large arguments
-            Op::Tanh => {
-                let twice = x.add(x);
-                let sides = twice.sigmoid().and_then(|up| Ok(up.mul(&twice.neg().sigmoid()?)));
-                Mixed::exactly(Rational::from(4)).mul(&sides.map_err(|e| failed(self, e))?)
-            }
-            Op::Sigmoid => y.mul(&x.neg().sigmoid().map_err(|e| failed(self, e))?),
-            Op::Power(k) => {
-                let lower = k.checked_sub(1).ok_or_else(|| self.no_derivative("its exponent is too large"))?;
-                let lower = x.powi(lower).map_err(|e| failed(self, e))?;
-                Mixed::exactly(Rational::from(*k)).mul(&lower)
-            }
             // these are handled by their own methods, or have no class
             Op::Add | Op::Sub | Op::Mul | Op::Kink(_) | Op::Joint(..) | Op::LogSumExpJoint(_) => {
                 return Err(self.no_derivative("it has no slope"));

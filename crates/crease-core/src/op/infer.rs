@@ -1,6 +1,6 @@
 //! Shapes of results from shapes of arguments, and the one place that says which arguments an operation takes.
 
-use super::{Kink, Lane, Logic, Op};
+use super::{Kink, Lane, Logic, Op, Smooth};
 use crate::number::Rational;
 use crate::shape::{Shape, ShapeError};
 
@@ -117,18 +117,8 @@ pub fn infer(op: &Op, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {
     match op {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Compare(_) => elementwise(op, args, 2).map(|s| vec![s]),
         Op::Logic(Logic::And | Logic::Or) => elementwise(op, args, 2).map(|s| vec![s]),
-        Op::Power(i32::MIN) => Err(parameter(op, "the exponent is too small".into())),
-        Op::Neg
-        | Op::Inv
-        | Op::Exp
-        | Op::Log
-        | Op::Sqrt
-        | Op::Sin
-        | Op::Cos
-        | Op::Tanh
-        | Op::Sigmoid
-        | Op::Power(_)
-        | Op::Logic(Logic::Not) => elementwise(op, args, 1).map(|s| vec![s]),
+        Op::Smooth(Smooth::Power(i32::MIN)) => Err(parameter(op, "the exponent is too small".into())),
+        Op::Neg | Op::Smooth(_) | Op::Logic(Logic::Not) => elementwise(op, args, 1).map(|s| vec![s]),
         Op::LogSumExp(lane) => Ok(vec![reduced(op, *lane, args)?]),
         Op::LogSumExpJoint(lane) => with_weights(reduced(op, *lane, args)?, *lane, args),
         Op::Kink(kink) => values(op, kink, args),

@@ -11,11 +11,13 @@
 
 pub(crate) mod infer;
 mod selection;
+mod smooth;
 
 pub use infer::{OpError, infer};
 pub use selection::{Selection, SelectionError};
+pub use smooth::{Algebra, Numbers, Slope, Smooth};
 
-use crate::number::Rational;
+use crate::number::{Number, NumberError, Rational};
 use crate::shape::{Layout, Shape};
 use std::fmt;
 use std::sync::Arc;
@@ -33,24 +35,8 @@ pub enum Op {
     Div,
     /// `-a`.
     Neg,
-    /// `1 / a`.
-    Inv,
-    /// The exponential.
-    Exp,
-    /// The natural logarithm.
-    Log,
-    /// The square root.
-    Sqrt,
-    /// The sine.
-    Sin,
-    /// The cosine.
-    Cos,
-    /// The hyperbolic tangent.
-    Tanh,
-    /// `1 / (1 + exp(-a))`.
-    Sigmoid,
-    /// `a ^ k` for an integer k.
-    Power(i32),
+    /// A smooth function of one number.
+    Smooth(Smooth),
     /// `log(sum(exp(lane)))`, computed without overflow. Smooth.
     LogSumExp(Lane),
     /// [`Op::LogSumExp`] and its gradient, the softmax of the lane.
@@ -323,6 +309,18 @@ impl std::hash::Hash for Constant {
     }
 }
 
+impl From<Smooth> for Op {
+    fn from(f: Smooth) -> Self {
+        Op::Smooth(f)
+    }
+}
+
+impl From<Kink> for Op {
+    fn from(kink: Kink) -> Self {
+        Op::Kink(kink)
+    }
+}
+
 impl Op {
     /// The name of the operation in the text language, without the tick of a joint operation.
     pub fn name(&self) -> &'static str {
@@ -332,15 +330,7 @@ impl Op {
             Op::Mul => "*",
             Op::Div => "/",
             Op::Neg => "neg",
-            Op::Inv => "inv",
-            Op::Exp => "exp",
-            Op::Log => "log",
-            Op::Sqrt => "sqrt",
-            Op::Sin => "sin",
-            Op::Cos => "cos",
-            Op::Tanh => "tanh",
-            Op::Sigmoid => "sigmoid",
-            Op::Power(_) => "^",
+            Op::Smooth(f) => f.name(),
             Op::LogSumExp(_) | Op::LogSumExpJoint(_) => "logsumexp",
             Op::Kink(k) | Op::Joint(k, _) => k.name(),
             Op::Permute { inverse: false, .. } => "permute",
@@ -405,6 +395,55 @@ impl Kink {
             | Kink::Norm1(l)
             | Kink::NormInf(l) => Some(*l),
             Kink::MaxLinear { lane, .. } => Some(*lane),
+        }
+    }
+
+    /// Value and slope of a function of one number that has its kink at 0, as it continues from the right or from the left of it. Nothing
+    /// for operations of several numbers.
+    ///
+    /// ```
+    /// use crease_core::Kink;
+    /// assert_eq!(Kink::Abs.side(&-3.0, false), Ok(Some((3.0, -1.0))));
+    /// assert_eq!(Kink::TimesRelu.side(&-3.0, false), Ok(None));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the numbers cannot hold the result.
+    pub fn side<N: Number>(&self, x: &N, right: bool) -> Result<Option<(N, N)>, NumberError> {
+        let one = N::one();
+        Ok(Some(match self {
+            Kink::Relu => (x.relu()?, if right { one } else { N::zero() }),
+            Kink::Abs => (x.abs()?, if right { one } else { one.neg() }),
+            Kink::LeakyRelu(_) | Kink::Elu(_) if right => (x.clone(), one),
+            Kink::LeakyRelu(slope) => {
+                let slope = N::from_rational(slope)?;
+                (slope.mul(x), slope)
+            }
+            Kink::Elu(scale) => {
+                let scale = N::from_rational(scale)?;
+                let grown = scale.mul(&x.exp()?);
+                (grown.sub(&scale), grown)
+            }
+            Kink::TimesRelu
+            | Kink::Max(_)
+            | Kink::Min(_)
+            | Kink::OrderStatistic(..)
+            | Kink::Sort(_)
+            | Kink::Norm1(_)
+            | Kink::NormInf(_)
+            | Kink::MaxLinear { .. } => return Ok(None),
+        }))
+    }
+
+    /// Whether the operation is piecewise linear in its arguments, or a product of such.
+    pub fn is_straight(&self) -> bool {
+        match self {
+            Kink::Elu(_) => false,
+            Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Max(_) | Kink::Min(_) => true,
+            Kink::OrderStatistic(..) | Kink::Sort(_) | Kink::Norm1(_) | Kink::NormInf(_) | Kink::MaxLinear { .. } => {
+                true
+            }
         }
     }
 

@@ -6,14 +6,23 @@
 
 use super::{Atom, Equation, Program, Value};
 use crate::number::Rational;
-use crate::op::{Choice, Kink, Lane, Logic, Op, Ties};
+use crate::op::{Choice, Kink, Lane, Logic, Op, Smooth, Ties};
 use crate::shape::{Layout, Shape, broadcast_layout, concat_layouts, sum_layout, transpose_layout};
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
 /// Words that no input and no program can be named by: the operations and the syntax of the language.
-pub const RESERVED: &[&str] = &[
+///
+/// ```
+/// assert!(crease_core::program::reserved().any(|word| word == "sqrt"));
+/// ```
+pub fn reserved() -> impl Iterator<Item = &'static str> {
+    RESERVED.iter().copied().chain(Smooth::NAMED.iter().map(|f| f.name()))
+}
+
+/// Those that the tables of operations do not have.
+const RESERVED: &[&str] = &[
     "program",
     "joint",
     "let",
@@ -28,14 +37,6 @@ pub const RESERVED: &[&str] = &[
     "sub",
     "mul",
     "div",
-    "inv",
-    "exp",
-    "log",
-    "sqrt",
-    "sin",
-    "cos",
-    "tanh",
-    "sigmoid",
     "power",
     "logsumexp",
     "relu",
@@ -91,7 +92,7 @@ impl fmt::Display for Program {
             .flat_map(|p| p.callees())
             .map(|c| Arc::as_ptr(&c.program))
             .collect();
-        let mut taken: HashSet<String> = RESERVED.iter().map(|w| w.to_string()).collect();
+        let mut taken: HashSet<String> = reserved().map(String::from).collect();
         let mut names: HashMap<*const Program, String> = HashMap::new();
         for p in &library {
             let key = Arc::as_ptr(p);
@@ -124,7 +125,7 @@ impl fmt::Display for Program {
 /// A name of the language that is like the given one and not taken yet.
 fn fresh(name: &str, taken: &mut HashSet<String>) -> String {
     let mut base = identifier(name);
-    if RESERVED.contains(&&*base) {
+    if reserved().any(|word| word == base) {
         base.push('_');
     }
     let mut candidate = base.clone();
@@ -193,7 +194,7 @@ impl<'p> Printer<'p> {
         // only the names that stand in this program can clash in it
         let called: Vec<&String> = p.callees().iter().filter_map(|c| names.get(&Arc::as_ptr(&c.program))).collect();
         let mut taken: HashSet<String> = called.iter().map(|n| n.to_string()).collect();
-        taken.extend(RESERVED.iter().map(|w| w.to_string()));
+        taken.extend(reserved().map(String::from));
         let inputs: Vec<String> = p.inputs().iter().map(|i| fresh(&i.name, &mut taken)).collect();
         let free = |prefix: &&str| {
             let clashes = |n: &String| {
@@ -243,8 +244,8 @@ impl<'p> Printer<'p> {
             Op::Div => infix("/", "div"),
             Op::Neg if foldable => self.call("neg", e.args, &[]),
             Op::Neg => format!("-{}", self.atoms(e.args)),
-            Op::Power(k) if foldable => format!("power({}, {k})", self.atoms(e.args)),
-            Op::Power(k) => format!("{} ^ {k}", self.atoms(e.args)),
+            Op::Smooth(Smooth::Power(k)) if foldable => format!("power({}, {k})", self.atoms(e.args)),
+            Op::Smooth(Smooth::Power(k)) => format!("{} ^ {k}", self.atoms(e.args)),
             Op::Compare(c) => format!("{} {} {}", self.atom(e.args[0]), c.sign(), self.atom(e.args[1])),
             Op::Logic(Logic::Not) => format!("not {}", self.atoms(e.args)),
             Op::Logic(l) => format!("{} {} {}", self.atom(e.args[0]), l.word(), self.atom(e.args[1])),
@@ -279,9 +280,7 @@ impl<'p> Printer<'p> {
                 });
                 format!("select {{ {} }}", arms.collect::<Vec<_>>().join(", "))
             }
-            Op::Inv | Op::Exp | Op::Log | Op::Sqrt | Op::Sin | Op::Cos | Op::Tanh | Op::Sigmoid => {
-                self.call(e.op.name(), e.args, &[])
-            }
+            Op::Smooth(f) => self.call(f.name(), e.args, &[]),
         }
     }
 

@@ -154,7 +154,7 @@ mod tests {
         assert!(broken(|p| p.outputs[0] = later)[0].contains("output"));
         assert!(broken(|p| p.inputs.push(p.inputs[0].clone()))[0].contains("two inputs named `x0`"));
         assert!(broken(|p| p.equations[0].first_result = 2)[0].contains("first result is v2, expected v1"));
-        assert!(broken(|p| p.ops[0] = Op::Exp)[0].contains("takes 1 argument, got 2"));
+        assert!(broken(|p| p.ops[0] = Op::Smooth(crate::op::Smooth::Exp))[0].contains("takes 1 argument, got 2"));
         assert!(broken(|p| p.ops[0] = Op::Call(CalleeId(4)))[0].contains("no callee number 4"));
         let reshaped = broken(|p| {
             p.shapes.push(Shape::vector(2).unwrap());

@@ -24,15 +24,7 @@ pub(crate) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>
         Op::Mul => binary(&|a, b| Ok(a.mul(b))),
         Op::Div => binary(&|a, b| a.div(b)),
         Op::Neg => unary(&|a| Ok(a.neg())),
-        Op::Inv => unary(&|a| a.inv()),
-        Op::Exp => unary(&|a| a.exp()),
-        Op::Log => unary(&|a| a.log()),
-        Op::Sqrt => unary(&|a| a.sqrt()),
-        Op::Sin => unary(&|a| a.sin()),
-        Op::Cos => unary(&|a| a.cos()),
-        Op::Tanh => unary(&|a| a.tanh()),
-        Op::Sigmoid => unary(&|a| a.sigmoid()),
-        Op::Power(k) => unary(&|a| a.powi(*k)),
+        Op::Smooth(f) => unary(&|a| f.value(a)),
         Op::Compare(how) => binary(&|a, b| match a.compare(b) {
             Some(order) => Ok(truth(how.holds(order))),
             None => undecided(&N::zero(), &N::one(), || Ok(truth(false)), &[a, b]),
@@ -96,33 +88,26 @@ pub(super) fn undecided<N: Number>(
     }
 }
 
-/// A function of one variable with a kink at zero: value and slope left of it, value and slope right of it, slope at it.
-struct Hinge<'a, N> {
-    x: &'a N,
-    at: &'a N,
-}
-
-impl<N: Number> Hinge<'_, N> {
-    /// The value and the slope. The closure gives both on one side.
-    fn eval(&self, side: impl Fn(bool) -> Result<(N, N), NumberError>) -> Result<(N, N), NumberError> {
-        match self.x.compare(&N::zero()) {
-            Some(Ordering::Greater) => side(true),
-            Some(Ordering::Less) => side(false),
-            Some(Ordering::Equal) => Ok((side(true)?.0, self.at.clone())),
-            None if self.x.is_nan() => Ok((self.x.clone(), self.x.clone())),
-            None => {
-                let ((right, up), (left, down)) = (side(true)?, side(false)?);
-                match (left.hull(&right), down.hull(&up)) {
-                    (Some(value), Some(slope)) => Ok((value, slope)),
-                    _ => Err(NumberError::NoOrder),
-                }
+/// The value and the slope of a function of one number with its kink at 0; at the kink the slope is `at`.
+fn hinge<N: Number>(kink: &Kink, x: &N, at: &N) -> Result<(N, N), NumberError> {
+    let side = |right: bool| match kink.side(x, right)? {
+        Some(both) => Ok(both),
+        None => unreachable!("`{}` is no function of one number", kink.name()),
+    };
+    match x.compare(&N::zero()) {
+        Some(Ordering::Greater) => side(true),
+        Some(Ordering::Less) => side(false),
+        Some(Ordering::Equal) => Ok((side(true)?.0, at.clone())),
+        None if x.is_nan() => Ok((x.clone(), x.clone())),
+        None => {
+            let ((right, up), (left, down)) = (side(true)?, side(false)?);
+            match (left.hull(&right), down.hull(&up)) {
+                (Some(value), Some(slope)) => Ok((value, slope)),
+                _ => Err(NumberError::NoOrder),
             }
         }
     }
 }
-
-/// Value and slope of a function on one side of its kink, right or left.
-type OneSide<'a, N> = dyn Fn(&N, bool) -> Result<(N, N), NumberError> + 'a;
 
 fn kinked<N: Number>(
     p: &Program,
@@ -133,42 +118,23 @@ fn kinked<N: Number>(
 ) -> Results<N> {
     let at = choice.map_or(Ok(N::zero()), |c| N::from_rational(&c.at_kink))?;
     let len = p.shape(e.first).len();
-    let hinge = |f: &OneSide<'_, N>| -> Results<N> {
-        let (mut values, mut slopes) = (Vec::with_capacity(len), Vec::with_capacity(len));
-        for i in 0..len {
-            let x = args[0].get(i);
-            let (value, slope) = Hinge { x, at: &at }.eval(|right| f(x, right))?;
-            values.push(value);
-            slopes.push(slope);
-        }
-        Ok(if choice.is_some() { vec![values, slopes] } else { vec![values] })
-    };
     match kink {
-        Kink::Relu => hinge(&|x, right| Ok(if right { (x.relu()?, N::one()) } else { (x.relu()?, N::zero()) })),
-        Kink::Abs => hinge(&|x, right| Ok((x.abs()?, if right { N::one() } else { N::one().neg() }))),
-        Kink::LeakyRelu(slope) => {
-            let slope = N::from_rational(slope)?;
-            hinge(&|x, right| Ok(if right { (x.clone(), N::one()) } else { (slope.mul(x), slope.clone()) }))
-        }
-        Kink::Elu(scale) => {
-            let scale = N::from_rational(scale)?;
-            hinge(&|x, right| {
-                if right {
-                    return Ok((x.clone(), N::one()));
-                }
-                let grown = scale.mul(&x.exp()?);
-                Ok((grown.sub(&scale), grown))
-            })
+        Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => {
+            let (mut values, mut slopes) = (Vec::with_capacity(len), Vec::with_capacity(len));
+            for i in 0..len {
+                let (value, slope) = hinge(kink, args[0].get(i), &at)?;
+                values.push(value);
+                slopes.push(slope);
+            }
+            Ok(if choice.is_some() { vec![values, slopes] } else { vec![values] })
         }
         Kink::TimesRelu => {
             let mut out = vec![Vec::with_capacity(len); if choice.is_some() { 3 } else { 1 }];
             for i in 0..len {
                 let (a, b) = (args[0].get(i), args[1].get(i));
-                let rectified = b.relu()?;
+                let (rectified, slope) = hinge(&Kink::Relu, b, &at)?;
                 out[0].push(a.mul(&rectified));
                 if choice.is_some() {
-                    let side = |right| Ok(if right { (N::zero(), N::one()) } else { (N::zero(), N::zero()) });
-                    let (_, slope) = Hinge { x: b, at: &at }.eval(side)?;
                     out[1].push(rectified);
                     out[2].push(a.mul(&slope));
                 }

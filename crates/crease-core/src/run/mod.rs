@@ -408,18 +408,20 @@ fn error(fault: RunFault) -> RunError {
 
 /// Why floating point gave a result that is not finite although all arguments are.
 fn diagnose<N: Number>(e: &Equation<'_>, args: &[Arg<'_, N>], bad: &N) -> RunFault {
-    let some = |arg: usize, test: fn(std::cmp::Ordering) -> bool| {
-        args.get(arg).is_some_and(|a| a.data().iter().any(|x| x.compare(&N::zero()).is_some_and(test)))
+    // on which sides of 0 the elements of an argument are
+    let sides = |arg: usize| {
+        let elements = args.get(arg).map_or(&[][..], |a| a.data());
+        elements.iter().filter_map(|x| x.compare(&N::zero()))
     };
-    let zero = |arg| some(arg, std::cmp::Ordering::is_eq);
-    match e.op {
-        Op::Div if zero(1) => NumberError::DivisionByZero.into(),
-        Op::Inv if zero(0) => NumberError::DivisionByZero.into(),
-        Op::Power(k) if *k < 0 && zero(0) => NumberError::DivisionByZero.into(),
-        Op::Log if some(0, std::cmp::Ordering::is_le) => NumberError::LogOfNonPositive.into(),
-        Op::Sqrt if some(0, std::cmp::Ordering::is_lt) => NumberError::SqrtOfNegative.into(),
-        _ if bad.is_nan() => RunFault::NotANumber,
-        _ => RunFault::Overflow(bad.to_string()),
+    let outside = match e.op {
+        Op::Div => sides(1).find(|side| side.is_eq()).map(|_| NumberError::DivisionByZero),
+        Op::Smooth(f) => sides(0).find_map(|side| f.outside(side)),
+        _ => None,
+    };
+    match outside {
+        Some(why) => why.into(),
+        None if bad.is_nan() => RunFault::NotANumber,
+        None => RunFault::Overflow(bad.to_string()),
     }
 }
 

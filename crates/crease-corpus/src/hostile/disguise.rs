@@ -1,7 +1,7 @@
 //! The same number, written another way.
 
 use super::grow::{Grower, Var};
-use crease_core::{Kink, Lane, Op, Rational};
+use crease_core::{Kink, Lane, Op, Rational, Smooth};
 use dashu_ratio::RBig;
 
 const MAX: Op = Op::Kink(Kink::Max(Lane::Args));
@@ -60,24 +60,24 @@ impl Grower<'_> {
                 self.sub(&sum, &b)
             }
             4 if self.is_moderate(a) => {
-                let e = self.emit(Op::Exp, &[a])?;
-                self.emit(Op::Log, &[&e])
+                let e = self.emit(Smooth::Exp, &[a])?;
+                self.emit(Smooth::Log, &[&e])
             }
             5 if self.is_positive(a) => {
-                let l = self.emit(Op::Log, &[a])?;
-                self.emit(Op::Exp, &[&l])
+                let l = self.emit(Smooth::Log, &[a])?;
+                self.emit(Smooth::Exp, &[&l])
             }
             6 if self.is_positive(a) => {
-                let root = self.emit(Op::Sqrt, &[a])?;
-                self.emit(Op::Power(2), &[&root])
+                let root = self.emit(Smooth::Sqrt, &[a])?;
+                self.emit(Smooth::Power(2), &[&root])
             }
             7 if self.is_positive(a) => {
                 let square = self.mul(a, a)?;
-                self.emit(Op::Sqrt, &[&square])
+                self.emit(Smooth::Sqrt, &[&square])
             }
             8 => {
-                let (s, c) = (self.emit(Op::Sin, &[&b])?, self.emit(Op::Cos, &[&b])?);
-                let (s, c) = (self.emit(Op::Power(2), &[&s])?, self.mul(&c, &c)?);
+                let (s, c) = (self.emit(Smooth::Sin, &[&b])?, self.emit(Smooth::Cos, &[&b])?);
+                let (s, c) = (self.emit(Smooth::Power(2), &[&s])?, self.mul(&c, &c)?);
                 let one = self.add(&s, &c)?;
                 self.mul(a, &one)
             }
@@ -127,51 +127,51 @@ impl Grower<'_> {
         let two = self.ratio(2, 1);
         match self.rng.below(13) {
             0 if self.is_moderate(&a) && self.is_moderate(&b) => {
-                let (x, y) = (self.emit(Op::Exp, &[&a])?, self.emit(Op::Exp, &[&b])?);
+                let (x, y) = (self.emit(Smooth::Exp, &[&a])?, self.emit(Smooth::Exp, &[&b])?);
                 let sum = self.add(&a, &b)?;
-                Some((self.mul(&x, &y)?, self.emit(Op::Exp, &[&sum])?))
+                Some((self.mul(&x, &y)?, self.emit(Smooth::Exp, &[&sum])?))
             }
             1 => {
                 let twice = self.mul(&two, &a)?;
-                let s = self.emit(Op::Sigmoid, &[&twice])?;
+                let s = self.emit(Smooth::Sigmoid, &[&twice])?;
                 let s = self.mul(&two, &s)?;
-                Some((self.emit(Op::Tanh, &[&a])?, self.sub(&s, &one)?))
+                Some((self.emit(Smooth::Tanh, &[&a])?, self.sub(&s, &one)?))
             }
             2 if self.is_positive(&a) && self.is_positive(&b) => {
-                let (x, y) = (self.emit(Op::Log, &[&a])?, self.emit(Op::Log, &[&b])?);
+                let (x, y) = (self.emit(Smooth::Log, &[&a])?, self.emit(Smooth::Log, &[&b])?);
                 let product = self.mul(&a, &b)?;
-                Some((self.add(&x, &y)?, self.emit(Op::Log, &[&product])?))
+                Some((self.add(&x, &y)?, self.emit(Smooth::Log, &[&product])?))
             }
             3 if self.is_positive(&a) && self.is_positive(&b) => {
-                let (x, y) = (self.emit(Op::Sqrt, &[&a])?, self.emit(Op::Sqrt, &[&b])?);
+                let (x, y) = (self.emit(Smooth::Sqrt, &[&a])?, self.emit(Smooth::Sqrt, &[&b])?);
                 let product = self.mul(&a, &b)?;
-                Some((self.mul(&x, &y)?, self.emit(Op::Sqrt, &[&product])?))
+                Some((self.mul(&x, &y)?, self.emit(Smooth::Sqrt, &[&product])?))
             }
             // not smooth at zero, and no local model of the root says so
             4 => {
-                let square = self.emit(Op::Power(2), &[&a])?;
-                Some((self.abs(&a)?, self.emit(Op::Sqrt, &[&square])?))
+                let square = self.emit(Smooth::Power(2), &[&a])?;
+                Some((self.abs(&a)?, self.emit(Smooth::Sqrt, &[&square])?))
             }
             5 => {
                 let minus = self.neg(&a)?;
-                let s = self.emit(Op::Sigmoid, &[&a])?;
-                Some((self.emit(Op::Sigmoid, &[&minus])?, self.sub(&one, &s)?))
+                let s = self.emit(Smooth::Sigmoid, &[&a])?;
+                Some((self.emit(Smooth::Sigmoid, &[&minus])?, self.sub(&one, &s)?))
             }
             6 if self.is_moderate(&a) && self.is_moderate(&b) => {
-                let (x, y) = (self.emit(Op::Exp, &[&a])?, self.emit(Op::Exp, &[&b])?);
+                let (x, y) = (self.emit(Smooth::Exp, &[&a])?, self.emit(Smooth::Exp, &[&b])?);
                 let sum = self.add(&x, &y)?;
-                Some((self.emit(Op::LogSumExp(Lane::Args), &[&a, &b])?, self.emit(Op::Log, &[&sum])?))
+                Some((self.emit(Op::LogSumExp(Lane::Args), &[&a, &b])?, self.emit(Smooth::Log, &[&sum])?))
             }
             7 if self.is_moderate(&a) => {
                 let minus = self.neg(&a)?;
-                let e = self.emit(Op::Exp, &[&a])?;
-                Some((self.emit(Op::Exp, &[&minus])?, self.emit(Op::Inv, &[&e])?))
+                let e = self.emit(Smooth::Exp, &[&a])?;
+                Some((self.emit(Smooth::Exp, &[&minus])?, self.emit(Smooth::Inv, &[&e])?))
             }
             8 => {
                 let twice = self.add(&a, &a)?;
-                let (s, c) = (self.emit(Op::Sin, &[&a])?, self.emit(Op::Cos, &[&a])?);
+                let (s, c) = (self.emit(Smooth::Sin, &[&a])?, self.emit(Smooth::Cos, &[&a])?);
                 let product = self.mul(&s, &c)?;
-                Some((self.emit(Op::Sin, &[&twice])?, self.mul(&two, &product)?))
+                Some((self.emit(Smooth::Sin, &[&twice])?, self.mul(&two, &product)?))
             }
             9 => {
                 let minus = self.neg(&a)?;
@@ -185,7 +185,7 @@ impl Grower<'_> {
             11 => {
                 let (sum, apart) = (self.add(&a, &b)?, self.sub(&a, &b)?);
                 let product = self.mul(&sum, &apart)?;
-                let (x, y) = (self.emit(Op::Power(2), &[&a])?, self.mul(&b, &b)?);
+                let (x, y) = (self.emit(Smooth::Power(2), &[&a])?, self.mul(&b, &b)?);
                 Some((product, self.sub(&x, &y)?))
             }
             _ => {

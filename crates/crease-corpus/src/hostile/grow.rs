@@ -143,8 +143,8 @@ impl<'a> Grower<'a> {
     }
 
     /// Applies an operation. What certainly has no value at the point is mostly not emitted.
-    pub fn emit(&mut self, op: Op, args: &[&Var]) -> Option<Var> {
-        Some(self.emit_all(op, args)?.swap_remove(0))
+    pub fn emit(&mut self, op: impl Into<Op>, args: &[&Var]) -> Option<Var> {
+        Some(self.emit_all(op.into(), args)?.swap_remove(0))
     }
 
     /// The same for operations of several results.

@@ -1,7 +1,7 @@
 //! The steps of growth, and the ordinary ones among them: operations applied to anything.
 
 use super::grow::{Grower, Var};
-use crease_core::{Kink, Lane, Op, Rational};
+use crease_core::{Kink, Lane, Op, Rational, Smooth};
 
 impl Grower<'_> {
     /// One step: a few equations, or none if what was drawn has no value at the point.
@@ -33,18 +33,18 @@ impl Grower<'_> {
         let a = if self.rng.once_in(3) { self.zero()? } else { self.any() };
         let k = *self.rng.pick(&[-3, -2, -1, 0, 1, 2, 2, 3, 4]);
         let ops = [
-            Op::Exp,
-            Op::Exp,
-            Op::Log,
-            Op::Sqrt,
-            Op::Sqrt,
-            Op::Sin,
-            Op::Cos,
-            Op::Tanh,
-            Op::Sigmoid,
-            Op::Inv,
-            Op::Power(k),
-            Op::Power(k),
+            Op::Smooth(Smooth::Exp),
+            Op::Smooth(Smooth::Exp),
+            Op::Smooth(Smooth::Log),
+            Op::Smooth(Smooth::Sqrt),
+            Op::Smooth(Smooth::Sqrt),
+            Op::Smooth(Smooth::Sin),
+            Op::Smooth(Smooth::Cos),
+            Op::Smooth(Smooth::Tanh),
+            Op::Smooth(Smooth::Sigmoid),
+            Op::Smooth(Smooth::Inv),
+            Op::Smooth(Smooth::Power(k)),
+            Op::Smooth(Smooth::Power(k)),
         ];
         let op = self.rng.pick(&ops).clone();
         self.emit(op, &[&a])
@@ -68,11 +68,11 @@ impl Grower<'_> {
         }
         // a smooth function between: abs(sin(z)), relu(tanh(z)), relu(exp(z) - 1)
         let a = match self.rng.below(5) {
-            0 => self.emit(Op::Sin, &[&a])?,
-            1 => self.emit(Op::Tanh, &[&a])?,
+            0 => self.emit(Smooth::Sin, &[&a])?,
+            1 => self.emit(Smooth::Tanh, &[&a])?,
             2 if a.is_zero() => {
                 let one = self.ratio(1, 1);
-                let e = self.emit(Op::Exp, &[&a])?;
+                let e = self.emit(Smooth::Exp, &[&a])?;
                 self.sub(&e, &one)?
             }
             _ => a,

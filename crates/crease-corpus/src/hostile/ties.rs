@@ -1,7 +1,7 @@
 //! Ties that are nearly there, cancellations, and products of what vanishes.
 
 use super::grow::{Grower, Var};
-use crease_core::{Kink, Lane, Op};
+use crease_core::{Kink, Lane, Op, Smooth};
 
 const MAX: Op = Op::Kink(Kink::Max(Lane::Args));
 
@@ -9,17 +9,17 @@ impl Grower<'_> {
     /// Two numbers that no double can tell apart, and differ.
     fn close_pair(&mut self) -> Option<(Var, Var)> {
         let pairs = [
-            (Op::Exp, "1e-20", "2e-20"),
-            (Op::Sigmoid, "40", "41"),
-            (Op::Tanh, "50", "60"),
-            (Op::Cos, "0", "1e-15"),
-            (Op::Sin, "1e30", "1000000000000000000000000000001"),
-            (Op::Log, "1.00000000000000000001", "1.00000000000000000002"),
+            (Op::Smooth(Smooth::Exp), "1e-20", "2e-20"),
+            (Op::Smooth(Smooth::Sigmoid), "40", "41"),
+            (Op::Smooth(Smooth::Tanh), "50", "60"),
+            (Op::Smooth(Smooth::Cos), "0", "1e-15"),
+            (Op::Smooth(Smooth::Sin), "1e30", "1000000000000000000000000000001"),
+            (Op::Smooth(Smooth::Log), "1.00000000000000000001", "1.00000000000000000002"),
             (Op::Add, "1e30", "1000000000000000000000000000001"),
             (Op::Add, "1", "1.00000000000000000001"),
-            (Op::Sqrt, "2", "2.0000000000000000000000001"),
+            (Op::Smooth(Smooth::Sqrt), "2", "2.0000000000000000000000001"),
             // smaller than any double
-            (Op::Exp, "-800", "-801"),
+            (Op::Smooth(Smooth::Exp), "-800", "-801"),
             (Op::Add, "1e-330", "2e-330"),
         ];
         let (op, a, b) = self.rng.pick(&pairs).clone();
@@ -115,22 +115,22 @@ impl Grower<'_> {
                 self.mul(&a, &size)
             }
             3 => {
-                let square = self.emit(Op::Power(2), &[&a])?;
-                self.emit(Op::Sqrt, &[&square])
+                let square = self.emit(Smooth::Power(2), &[&a])?;
+                self.emit(Smooth::Sqrt, &[&square])
             }
             4 => {
-                let (x, y) = (self.mul(&a, &a)?, self.emit(Op::Power(2), &[&b])?);
+                let (x, y) = (self.mul(&a, &a)?, self.emit(Smooth::Power(2), &[&b])?);
                 let sum = self.add(&x, &y)?;
-                self.emit(Op::Sqrt, &[&sum])
+                self.emit(Smooth::Sqrt, &[&sum])
             }
             5 => {
-                let fourth = self.emit(Op::Power(4), &[&a])?;
-                self.emit(Op::Sqrt, &[&fourth])
+                let fourth = self.emit(Smooth::Power(4), &[&a])?;
+                self.emit(Smooth::Sqrt, &[&fourth])
             }
             6 => {
                 let size = self.abs(&a)?;
                 let k = *self.rng.pick(&[2, 3]);
-                self.emit(Op::Power(k), &[&size])
+                self.emit(Smooth::Power(k), &[&size])
             }
             7 => {
                 let (x, y) = (self.mul(&a, &a)?, self.mul(&b, &b)?);
@@ -139,11 +139,11 @@ impl Grower<'_> {
             8 => {
                 let product = self.mul(&a, &b)?;
                 let size = self.abs(&product)?;
-                self.emit(Op::Sqrt, &[&size])
+                self.emit(Smooth::Sqrt, &[&size])
             }
             9 | 17 | 18 => {
                 // a curved border: gradients that no straight direction shows
-                let square = self.emit(Op::Power(2), &[&a])?;
+                let square = self.emit(Smooth::Power(2), &[&a])?;
                 let apart = self.sub(&b, &square)?;
                 let (x, y) = (self.abs(&apart)?, self.abs(&b)?);
                 self.sub(&x, &y)
@@ -152,19 +152,22 @@ impl Grower<'_> {
                 let one = self.ratio(1, 1);
                 let size = self.abs(&a)?;
                 let whole = self.add(&one, &size)?;
-                let op = self.rng.pick(&[Op::Log, Op::Sqrt, Op::Inv]).clone();
+                let op = self
+                    .rng
+                    .pick(&[Op::Smooth(Smooth::Log), Op::Smooth(Smooth::Sqrt), Op::Smooth(Smooth::Inv)])
+                    .clone();
                 self.emit(op, &[&whole])
             }
             11 => {
                 let size = self.abs(&a)?;
-                self.emit(Op::Sqrt, &[&size])
+                self.emit(Smooth::Sqrt, &[&size])
             }
             12 => {
-                let square = self.emit(Op::Power(2), &[&a])?;
+                let square = self.emit(Smooth::Power(2), &[&a])?;
                 self.relu(&square)
             }
             _ => {
-                let third = self.emit(Op::Power(3), &[&a])?;
+                let third = self.emit(Smooth::Power(3), &[&a])?;
                 let op = self.hinged();
                 self.emit(op, &[&third])
             }

@@ -2,7 +2,7 @@
 
 use super::Fault;
 use super::number::{Arithmetic, Number};
-use crease_core::op::{Comparison, Kink, Lane, Logic, Op};
+use crease_core::op::{Comparison, Kink, Lane, Logic, Op, Smooth};
 use crease_core::{Equation, Program};
 use dashu_ratio::RBig;
 
@@ -88,15 +88,15 @@ impl Arithmetic {
             Op::Mul => self.mul(&x[0], &x[1])?,
             Op::Div => self.div(&x[0], &x[1])?,
             Op::Neg => self.neg(&x[0]),
-            Op::Inv => self.div(&Number::one(), &x[0])?,
-            Op::Exp => self.exp(&x[0])?,
-            Op::Log => self.log(&x[0])?,
-            Op::Sqrt => self.sqrt(&x[0])?,
-            Op::Sin => self.sin(&x[0])?,
-            Op::Cos => self.cos(&x[0])?,
-            Op::Tanh => self.tanh(&x[0])?,
-            Op::Sigmoid => self.sigmoid(&x[0])?,
-            Op::Power(k) => self.power(&x[0], *k)?,
+            Op::Smooth(Smooth::Inv) => self.div(&Number::one(), &x[0])?,
+            Op::Smooth(Smooth::Exp) => self.exp(&x[0])?,
+            Op::Smooth(Smooth::Log) => self.log(&x[0])?,
+            Op::Smooth(Smooth::Sqrt) => self.sqrt(&x[0])?,
+            Op::Smooth(Smooth::Sin) => self.sin(&x[0])?,
+            Op::Smooth(Smooth::Cos) => self.cos(&x[0])?,
+            Op::Smooth(Smooth::Tanh) => self.tanh(&x[0])?,
+            Op::Smooth(Smooth::Sigmoid) => self.sigmoid(&x[0])?,
+            Op::Smooth(Smooth::Power(k)) => self.power(&x[0], *k)?,
             Op::LogSumExp(_) => self.log_sum_exp(x)?,
             Op::Compare(how) => self.compare(*how, &x[0], &x[1])?,
             Op::Logic(Logic::And) => self.min(&x[0], &x[1])?,

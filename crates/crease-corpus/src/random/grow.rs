@@ -205,7 +205,7 @@ impl<'a> Grower<'a> {
     }
 
     /// One equation on arguments that fit.
-    pub fn emit(&mut self, op: Op, args: &[Var], fact: Fact) -> Var {
+    pub fn emit(&mut self, op: impl Into<Op>, args: &[Var], fact: Fact) -> Var {
         let atoms: Vec<Atom> = args.iter().map(|v| v.atom).collect();
         let atom = self.b.elementwise(op, &atoms).expect("arguments that fit");
         self.keep(atom, fact)

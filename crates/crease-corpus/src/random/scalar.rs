@@ -3,7 +3,7 @@
 use super::Dictionary;
 use super::grow::{Fact, Grower, Var};
 use crease_core::op::{Comparison, Logic};
-use crease_core::{Atom, Kink, Lane, Op, Rational, Shape};
+use crease_core::{Atom, Kink, Lane, Op, Rational, Shape, Smooth};
 
 /// A kind of step in the growth of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +46,20 @@ impl Grower<'_> {
             Step::Mul => self.product_of_two(),
             Step::Neg => self.unary(Op::Neg, |f| f.within(f.size)),
             Step::Div => self.quotient(),
-            Step::Inv => self.guarded(Op::Inv),
-            Step::Log => self.guarded(Op::Log),
-            Step::Sqrt => self.guarded(Op::Sqrt),
+            Step::Inv => self.guarded(Op::Smooth(Smooth::Inv)),
+            Step::Log => self.guarded(Op::Smooth(Smooth::Log)),
+            Step::Sqrt => self.guarded(Op::Smooth(Smooth::Sqrt)),
             Step::Exp => self.exponential(),
             Step::Bounded => {
-                let op = self.rng.pick(&[Op::Sin, Op::Cos, Op::Tanh, Op::Sigmoid]).clone();
+                let op = self
+                    .rng
+                    .pick(&[
+                        Op::Smooth(Smooth::Sin),
+                        Op::Smooth(Smooth::Cos),
+                        Op::Smooth(Smooth::Tanh),
+                        Op::Smooth(Smooth::Sigmoid),
+                    ])
+                    .clone();
                 let v = self.any();
                 let v = self.small(v, 8.0);
                 self.emit(op, &[v], v.fact.within(1.0));
@@ -209,8 +217,10 @@ impl Grower<'_> {
         };
         let Some(v) = v else { return false };
         let fact = match op {
-            Op::Inv => Fact { size: 1.0 / v.fact.low, low: 1.0 / v.fact.size, fraction: true, ..v.fact },
-            Op::Sqrt => Fact { size: v.fact.size.sqrt(), low: v.fact.low.sqrt(), ..v.fact },
+            Op::Smooth(Smooth::Inv) => {
+                Fact { size: 1.0 / v.fact.low, low: 1.0 / v.fact.size, fraction: true, ..v.fact }
+            }
+            Op::Smooth(Smooth::Sqrt) => Fact { size: v.fact.size.sqrt(), low: v.fact.low.sqrt(), ..v.fact },
             _ => v.fact.within(v.fact.size.ln().abs().max(v.fact.low.ln().abs())),
         };
         self.emit(op, &[v], fact);
@@ -221,7 +231,7 @@ impl Grower<'_> {
         let v = self.any();
         let v = self.small(v, 2.0);
         let low = (-v.fact.size).exp();
-        self.emit(Op::Exp, &[v], Fact { low, ..v.fact.within(v.fact.size.exp()) });
+        self.emit(Smooth::Exp, &[v], Fact { low, ..v.fact.within(v.fact.size.exp()) });
         true
     }
 
@@ -263,7 +273,7 @@ impl Grower<'_> {
         let size = if k < 0 { 1.0 } else { v.fact.size.powi(k) };
         let fact = Fact { size, low: 0.0, degree: v.fact.degree * n, fraction: v.fact.fraction || k < 0 };
         self.fits(fact) && {
-            self.emit(Op::Power(k), &[v], fact);
+            self.emit(Smooth::Power(k), &[v], fact);
             true
         }
     }

@@ -1,7 +1,7 @@
 //! The workloads as programs.
 
 use crate::data::Sat;
-use crease_core::{Atom, BuildError, Builder, Conv2d, Kink, Lane, Layout, Op, Program, Shape, Window};
+use crease_core::{Atom, BuildError, Builder, Conv2d, Kink, Lane, Layout, Op, Program, Shape, Smooth, Window};
 
 type Built<T> = Result<T, BuildError>;
 
@@ -129,7 +129,7 @@ pub fn gmm(d: usize, k: usize, n: usize) -> Built<Program> {
     let diagonal = b.slice(icf, &[(0, k, 1), (0, d, 1)])?;
     let lower = b.slice(icf, &[(0, k, 1), (d, below, 1)])?;
     let logs = b.sum(diagonal, &[1])?;
-    let scales = b.push1(Op::Exp, &[diagonal])?;
+    let scales = b.push1(Smooth::Exp, &[diagonal])?;
     // the lower triangle comes column by column
     let mut cells = Vec::new();
     for j in 0..k {

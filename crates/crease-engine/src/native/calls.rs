@@ -4,6 +4,7 @@ use super::plan::ODD;
 use crate::float::{Float, all_finite, sigmoid};
 use crate::kernel::lanes;
 use crate::unit::{LaneOp, Pick, Unit};
+use crease_core::Smooth;
 
 /// Memory for calls.
 pub(super) struct Scratch<T> {
@@ -92,8 +93,8 @@ pub(super) unsafe extern "C" fn unit<T: Float>(unit: *const Unit<T>, a: T, b: T)
     unsafe { *unit }.apply(a, b, b)
 }
 
-/// The function of one number that an operation is, if it comes from the library.
-pub(super) fn function<T: Float>(unit: &Unit<T>) -> Option<extern "C" fn(T) -> T> {
+/// A function that is called rather than written as instructions.
+pub(super) fn function<T: Float>(f: Smooth) -> Option<extern "C" fn(T) -> T> {
     extern "C" fn exp<T: Float>(x: T) -> T {
         x.library_exp()
     }
@@ -112,13 +113,14 @@ pub(super) fn function<T: Float>(unit: &Unit<T>) -> Option<extern "C" fn(T) -> T
     extern "C" fn logistic<T: Float>(x: T) -> T {
         sigmoid(x, |x| x.library_exp())
     }
-    Some(match unit {
-        Unit::Exp => exp,
-        Unit::Log => ln,
-        Unit::Sin => sin,
-        Unit::Cos => cos,
-        Unit::Tanh => tanh,
-        Unit::Sigmoid => logistic,
-        _ => return None,
-    })
+    match f {
+        Smooth::Exp => Some(exp),
+        Smooth::Log => Some(ln),
+        Smooth::Sin => Some(sin),
+        Smooth::Cos => Some(cos),
+        Smooth::Tanh => Some(tanh),
+        Smooth::Sigmoid => Some(logistic),
+        // a division, an instruction, a function of the exponent too
+        Smooth::Inv | Smooth::Sqrt | Smooth::Power(_) => None,
+    }
 }

@@ -13,7 +13,7 @@ use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, MemFlags, SigRef, Signature, Type, Value, types};
 use cranelift_codegen::isa::CallConv;
-use crease_core::Ties;
+use crease_core::{Smooth, Ties};
 
 /// What generated code points to, and must outlive it. Boxes, so that their addresses stay.
 pub(super) struct Pool<T> {
@@ -222,12 +222,12 @@ impl<T: Float> Piece<'_, '_, T> {
             }
             Unit::Copy => a,
             Unit::Neg => self.pos.ins().fneg(a),
-            Unit::Inv => {
+            Unit::Smooth(Smooth::Inv) => {
                 let one = self.number(T::ONE);
                 self.pos.ins().fdiv(one, a)
             }
-            Unit::Sqrt => self.pos.ins().sqrt(a),
-            Unit::Power(2) => self.pos.ins().fmul(a, a),
+            Unit::Smooth(Smooth::Sqrt) => self.pos.ins().sqrt(a),
+            Unit::Smooth(Smooth::Power(2)) => self.pos.ins().fmul(a, a),
             Unit::Not => {
                 let one = self.number(T::ONE);
                 self.pos.ins().fsub(one, a)
@@ -241,19 +241,20 @@ impl<T: Float> Piece<'_, '_, T> {
                 self.choose(mask, left, a)
             }
             Unit::Slope(left, at, right) => self.slope(a, left, at, right),
-            Unit::Exp | Unit::Log | Unit::Sin | Unit::Cos | Unit::Tanh | Unit::Sigmoid => {
-                match calls::function(&unit) {
-                    Some(f) => self.indirect(0, f as usize, &[a]),
-                    None => a,
-                }
-            }
-            Unit::Power(_) | Unit::Elu(_) | Unit::EluSlope(..) | Unit::Pick => {
-                let held = Box::new(unit);
-                let pointer = self.pos.ins().iconst(types::I64, std::ptr::from_ref(&*held) as i64);
-                self.pool.units.push(held);
-                self.indirect(1, calls::unit::<T> as *const () as usize, &[pointer, a, b])
-            }
+            Unit::Smooth(f) => match calls::function::<T>(f) {
+                Some(f) => self.indirect(0, f as usize, &[a]),
+                None => self.held(unit, a, b),
+            },
+            Unit::Elu(_) | Unit::EluSlope(..) | Unit::Pick => self.held(unit, a, b),
         }
+    }
+
+    /// A call of bytecode for one operation, which the code keeps.
+    fn held(&mut self, unit: Unit<T>, a: Value, b: Value) -> Value {
+        let held = Box::new(unit);
+        let pointer = self.pos.ins().iconst(types::I64, std::ptr::from_ref(&*held) as i64);
+        self.pool.units.push(held);
+        self.indirect(1, calls::unit::<T> as *const () as usize, &[pointer, a, b])
     }
 
     /// An operand in all lanes of a vector.

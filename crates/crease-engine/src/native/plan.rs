@@ -142,7 +142,8 @@ fn far(definition: u32, i: usize) -> bool {
 fn passes_on<T>(unit: &Unit<T>) -> &'static [usize] {
     match unit {
         Unit::Add | Unit::Sub | Unit::Mul => &[0, 1],
-        Unit::Div | Unit::Neg | Unit::Copy | Unit::Abs | Unit::Sqrt | Unit::Power(2) => &[0],
+        Unit::Div | Unit::Neg | Unit::Copy | Unit::Abs => &[0],
+        Unit::Smooth(f) if f.shows_infinity() => &[0],
         _ => &[],
     }
 }

@@ -19,7 +19,7 @@ use super::{Code, What};
 use crate::flat::{Flat, FlatOp};
 use crate::float::Float;
 use crate::unit::Unit;
-use crease_core::{Kink, Op};
+use crease_core::{Kink, Op, Smooth};
 
 /// Estimated times, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,10 +92,9 @@ fn instructions<T>(unit: &Unit<T>) -> f64 {
 }
 
 fn is_function<T>(unit: &Unit<T>) -> bool {
-    use Unit::{Cos, Elu, EluSlope, Exp, Log, Power, Sigmoid, Sin, Tanh};
     match unit {
-        Power(2) => false,
-        Exp | Log | Sin | Cos | Tanh | Sigmoid | Elu(_) | EluSlope(..) | Power(_) => true,
+        Unit::Smooth(Smooth::Inv | Smooth::Sqrt | Smooth::Power(2)) => false,
+        Unit::Smooth(_) | Unit::Elu(_) | Unit::EluSlope(..) => true,
         _ => false,
     }
 }

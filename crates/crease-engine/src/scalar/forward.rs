@@ -1,9 +1,9 @@
 //! Values: group by group.
 
 use super::{Code, Group, Memory, What, lanes};
-use crate::float::{Float, maximum, minimum, relu, sigmoid, slope, truth};
+use crate::float::{Float, maximum, minimum};
 use crate::isa::{Isa, Kernel, dispatch};
-use crate::unit::{LaneOp, Unit, binary_units, unary_units};
+use crate::unit::{LaneOp, Unit, units};
 
 struct Forward<'a, T, const L: usize> {
     code: &'a Code<T>,
@@ -99,10 +99,7 @@ fn through_table<T: Float, const L: usize>(unit: Unit<T>, done: &[T], table: &[u
             }
         }
     };
-    if unit == Unit::Pick {
-        return pick();
-    }
-    binary_units!(unit, two, unary_units!(unit, false, one, ()));
+    units!(unit, false, one, two, pick());
 }
 
 #[inline(always)]
@@ -132,13 +129,11 @@ fn side_by_side<T: Float>(unit: Unit<T>, [a, b, c]: [&[T]; 3], out: &mut [T]) {
             map2(out, a, b, $f)
         };
     }
-    if unit == Unit::Pick {
+    units!(unit, false, one, two, {
         for (((o, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
             *o = if a == T::ONE { b } else { c };
         }
-        return;
-    }
-    binary_units!(unit, two, unary_units!(unit, false, one, ()));
+    });
 }
 
 #[inline(always)]

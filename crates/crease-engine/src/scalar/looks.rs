@@ -60,16 +60,8 @@ pub(super) fn looks<T: Float>(code: &Code<T>) -> Vec<Range<usize>> {
 fn makes<T: Float>(unit: &Unit<T>) -> bool {
     let large = |s: T| s.size() > T::ONE;
     match unit {
-        Unit::Add
-        | Unit::Sub
-        | Unit::Mul
-        | Unit::Div
-        | Unit::TimesRelu
-        | Unit::Inv
-        | Unit::Exp
-        | Unit::Log
-        | Unit::Sqrt
-        | Unit::Power(_) => true,
+        Unit::Add | Unit::Sub | Unit::Mul | Unit::Div | Unit::TimesRelu => true,
+        Unit::Smooth(f) => !f.is_total(),
         Unit::TimesSlope(s) | Unit::Leaky(s) | Unit::Elu(s) | Unit::EluSlope(s, _) => large(*s),
         Unit::Max
         | Unit::Min
@@ -83,10 +75,6 @@ fn makes<T: Float>(unit: &Unit<T>) -> bool {
         | Unit::NotEqual
         | Unit::Copy
         | Unit::Neg
-        | Unit::Sin
-        | Unit::Cos
-        | Unit::Tanh
-        | Unit::Sigmoid
         | Unit::Not
         | Unit::Relu
         | Unit::Abs
@@ -106,7 +94,8 @@ fn lane_makes(op: LaneOp) -> bool {
 fn shows<T>(unit: &Unit<T>) -> &'static [usize] {
     match unit {
         Unit::Add | Unit::Sub | Unit::Mul => &[0, 1],
-        Unit::Div | Unit::TimesRelu | Unit::Sqrt | Unit::Power(2) => &[0],
+        Unit::Div | Unit::TimesRelu => &[0],
+        Unit::Smooth(f) if f.shows_infinity() && !f.is_total() => &[0],
         _ => &[],
     }
 }

@@ -11,8 +11,9 @@ use super::{Code, Group, Memory, What, lanes};
 use crate::float::{Float, relu, slope};
 use crate::isa::{Isa, Kernel, dispatch};
 use crate::kernel::{self, lane, order};
-use crate::unit::{LaneOp, Pick, Unit};
+use crate::unit::{Floats, LaneOp, Pick, Unit};
 use crease_core::Ties;
+use crease_core::op::Slope;
 
 struct Reverse<'a, T, const L: usize> {
     code: &'a Code<T>,
@@ -60,8 +61,7 @@ impl<T: Float, const L: usize> Kernel for Reverse<'_, T, L> {
 #[inline(always)]
 fn may_be_steep<T>(unit: &Unit<T>) -> bool {
     match unit {
-        Unit::Inv | Unit::Log | Unit::Sqrt => true,
-        Unit::Power(k) => !matches!(k, 0..=2),
+        Unit::Smooth(f) => !f.is_tame(),
         _ => false,
     }
 }
@@ -184,7 +184,6 @@ fn one<T: Float, const L: usize>(m: &mut Memory<T>, unit: Unit<T>, pick: T, at: 
     let x = |l: usize| lanes_of::<T, L>(registers, r0)[l];
     let z = |l: usize| lanes_of::<T, L>(registers, r1)[l];
     let y = |l: usize| lanes_of::<T, L>(registers, at)[l];
-    let two = T::ONE + T::ONE;
     macro_rules! to {
         ($r:expr, $f:expr) => {
             give::<T, L>(adjoints, $r, &a, $f)
@@ -209,18 +208,12 @@ fn one<T: Float, const L: usize>(m: &mut Memory<T>, unit: Unit<T>, pick: T, at: 
         }
         Unit::Copy => to!(r0, |_, a| a),
         Unit::Neg => to!(r0, |_, a| -a),
-        Unit::Inv => to!(r0, |l, a| -(a * (y(l) * y(l)))),
-        Unit::Exp => to!(r0, |l, a| a * y(l)),
-        Unit::Log => to!(r0, |l, a| a * (T::ONE / x(l))),
-        Unit::Sqrt => to!(r0, |l, a| a * (T::ONE / two / y(l))),
-        Unit::Sin => to!(r0, |l, a| a * x(l).library_cos()),
-        Unit::Cos => to!(r0, |l, a| -(a * x(l).library_sin())),
-        Unit::Tanh => to!(r0, |l, a| a * (T::ONE - y(l) * y(l))),
-        Unit::Sigmoid => to!(r0, |l, a| a * (y(l) * (T::ONE - y(l)))),
-        Unit::Power(0) => {}
-        Unit::Power(1) => to!(r0, |_, a| a),
-        Unit::Power(2) => to!(r0, |l, a| a * (two * x(l))),
-        Unit::Power(k) => to!(r0, |l, a| a * (T::from_f64(f64::from(k)) * x(l).library_powi(k - 1))),
+        Unit::Smooth(f) => to!(r0, |l, a| match Floats::slope(f, x(l), y(l)) {
+            Slope::Zero => T::NEG_ZERO,
+            Slope::One => a,
+            Slope::Plus(w) => a * w,
+            Slope::Minus(w) => -(a * w),
+        }),
         Unit::Relu => to!(r0, |l, a| a * slope(x(l), T::ZERO, pick, T::ONE)),
         Unit::Abs => to!(r0, |l, a| a * lane::sign(x(l), pick)),
         Unit::Leaky(s) => to!(r0, |l, a| a * slope(x(l), s, pick, T::ONE)),

@@ -4,9 +4,9 @@
 use super::lower::{Arg, Buf, Kind, Node};
 use super::memory::Pointers;
 use super::walk::Walk;
-use crate::float::{Float, all_finite, maximum, minimum, relu, sigmoid, slope, truth};
+use crate::float::{Float, all_finite};
 use crate::isa::{Isa, Kernel, dispatch};
-use crate::unit::{Unit, binary_units, unary_units};
+use crate::unit::{Unit, units};
 use crease_core::Layout;
 use std::collections::HashMap;
 
@@ -326,10 +326,7 @@ fn apply<T: Float>(unit: Unit<T>, [a, b, c]: [Block<'_, T>; 3], out: &mut [T], v
             }
         };
     }
-    if unit == Unit::Pick {
-        return pick([a, b, c], out);
-    }
-    binary_units!(unit, two, unary_units!(unit, vector, one, ()));
+    units!(unit, vector, one, two, pick([a, b, c], out));
 }
 
 #[inline(always)]

@@ -8,7 +8,7 @@
 
 use crease_core::differentiate::{How, backprop};
 use crease_core::run::{Arg, Observer};
-use crease_core::{Arithmetic, Op, Program, Tensor, run_with};
+use crease_core::{Arithmetic, Op, Program, Smooth, Tensor, run_with};
 use crease_engine::{Agreement, Backend, Compiled, EngineError, Float, Form, Options, compile, value_and_grad};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -39,7 +39,14 @@ impl<T: Float> Observer<T> for Scale {
     fn step(&mut self, p: &Program, equation: usize, args: &[Arg<'_, T>], results: &[Vec<T>]) {
         results.iter().flatten().for_each(|x| self.see(x.to_f64()));
         let finite = |xs: &[T]| xs.iter().all(|x| x.to_f64().is_finite());
-        let pole = matches!(p.equation(equation).op, Op::Div | Op::Inv | Op::Log | Op::Sqrt | Op::Power(_));
+        let pole = matches!(
+            p.equation(equation).op,
+            Op::Div
+                | Op::Smooth(Smooth::Inv)
+                | Op::Smooth(Smooth::Log)
+                | Op::Smooth(Smooth::Sqrt)
+                | Op::Smooth(Smooth::Power(_))
+        );
         self.overflowed |= !pole && args.iter().all(|a| finite(a.data())) && !results.iter().all(|r| finite(r));
     }
 }

@@ -2,7 +2,7 @@
 
 use crease_core::differentiate::{How, backprop};
 use crease_core::op::{Comparison, Logic};
-use crease_core::{Atom, Builder, Kink, Lane, Layout, Op, Program, Rational, Shape, scalarize};
+use crease_core::{Atom, Builder, Kink, Lane, Layout, Op, Program, Rational, Shape, Smooth, scalarize};
 use crease_corpus::random::Rng;
 use std::sync::Arc;
 
@@ -23,15 +23,15 @@ names! {
     Op::Mul => "mul",
     Op::Div => "div",
     Op::Neg => "neg",
-    Op::Inv => "inv",
-    Op::Exp => "exp",
-    Op::Log => "log",
-    Op::Sqrt => "sqrt",
-    Op::Sin => "sin",
-    Op::Cos => "cos",
-    Op::Tanh => "tanh",
-    Op::Sigmoid => "sigmoid",
-    Op::Power(_) => "power",
+    Op::Smooth(Smooth::Inv) => "inv",
+    Op::Smooth(Smooth::Exp) => "exp",
+    Op::Smooth(Smooth::Log) => "log",
+    Op::Smooth(Smooth::Sqrt) => "sqrt",
+    Op::Smooth(Smooth::Sin) => "sin",
+    Op::Smooth(Smooth::Cos) => "cos",
+    Op::Smooth(Smooth::Tanh) => "tanh",
+    Op::Smooth(Smooth::Sigmoid) => "sigmoid",
+    Op::Smooth(Smooth::Power(_)) => "power",
     Op::LogSumExp(Lane::Args) => "logsumexp of arguments",
     Op::LogSumExp(Lane::Axis) => "logsumexp of an axis",
     Op::LogSumExpJoint(Lane::Args) => "logsumexp' of arguments",
@@ -132,29 +132,16 @@ pub fn weighed(b: &mut Builder, z: Atom) -> Atom {
 /// Programs of single operations on vectors of `n` numbers, which together have every operation, or have it in their gradients.
 pub fn programs(n: usize, rng: &mut Rng) -> Vec<(String, Program)> {
     let mut all: Vec<(String, Program)> = Vec::new();
-    let unary = [
-        Op::Neg,
-        Op::Inv,
-        Op::Exp,
-        Op::Log,
-        Op::Sqrt,
-        Op::Sin,
-        Op::Cos,
-        Op::Tanh,
-        Op::Sigmoid,
-        Op::Power(0),
-        Op::Power(1),
-        Op::Power(2),
-        Op::Power(3),
-        Op::Power(-1),
-        Op::Power(-2),
-        Op::Power(7),
-        Op::Kink(Kink::Relu),
-        Op::Kink(Kink::Abs),
-        Op::Kink(Kink::LeakyRelu(fraction(1, 3))),
-        Op::Kink(Kink::LeakyRelu(fraction(-5, 1))),
-        Op::Kink(Kink::Elu(fraction(3, 2))),
+    let powers = [0, 1, 2, 3, -1, -2, 7].map(Smooth::Power);
+    let smooth = Smooth::NAMED.into_iter().chain(powers).map(Op::from);
+    let kinks = [
+        Kink::Relu,
+        Kink::Abs,
+        Kink::LeakyRelu(fraction(1, 3)),
+        Kink::LeakyRelu(fraction(-5, 1)),
+        Kink::Elu(fraction(3, 2)),
     ];
+    let unary = smooth.chain(kinks.into_iter().map(Op::from)).chain([Op::Neg]);
     for op in unary {
         // alone, and where its adjoint is zero for many elements
         all.push((op.to_string(), of_vectors(n, |b, x, _| b.elementwise(op.clone(), &[x]).expect("fits"))));

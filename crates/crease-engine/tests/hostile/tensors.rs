@@ -1,7 +1,7 @@
 //! Random tensor programs: views with strides of every sign, windows under products and maxima, assemblies that overlap, sizes around
 //! the widths of vector registers.
 
-use crease_core::{Atom, Builder, Conv2d, Kink, Lane, Layout, Op, Program, Rational, Shape, Window};
+use crease_core::{Atom, Builder, Conv2d, Kink, Lane, Layout, Op, Program, Rational, Shape, Smooth, Window};
 use crease_corpus::random::Rng;
 
 /// Around the widths of vector registers and of what kernels do at once.
@@ -240,18 +240,18 @@ impl Growing<'_> {
             Op::Kink(Kink::Relu),
             Op::Kink(Kink::Abs),
             Op::Kink(Kink::LeakyRelu(Rational::from(3))),
-            Op::Power(2),
+            Op::Smooth(Smooth::Power(2)),
             Op::Kink(Kink::LeakyRelu(half.clone())),
             Op::Kink(Kink::Elu(half)),
-            Op::Exp,
-            Op::Tanh,
-            Op::Sigmoid,
-            Op::Sin,
-            Op::Cos,
+            Op::Smooth(Smooth::Exp),
+            Op::Smooth(Smooth::Tanh),
+            Op::Smooth(Smooth::Sigmoid),
+            Op::Smooth(Smooth::Sin),
+            Op::Smooth(Smooth::Cos),
         ];
         let op = ops[self.rng.below(if self.whole { 5 } else { ops.len() })].clone();
         let x = match op {
-            Op::Exp => self.b.elementwise(Op::Tanh, &[x]).ok()?,
+            Op::Smooth(Smooth::Exp) => self.b.elementwise(Smooth::Tanh, &[x]).ok()?,
             _ => x,
         };
         let y = self.b.elementwise(op, &[x]).ok()?;

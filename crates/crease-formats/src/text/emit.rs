@@ -9,7 +9,7 @@ use super::machine::{Infix, Prefix};
 use super::operand::{Kind, List, MAX_RANK, Operand, checked_shape, integer};
 use super::parser::Parser;
 use crease_core::op::Logic;
-use crease_core::{Atom, BuildError, Builder, Op, Place, Rational, Shape};
+use crease_core::{Atom, BuildError, Builder, Op, Place, Rational, Shape, Smooth};
 
 /// Numbers of more bits are not folded but left to the program: a long sum of fractions would take forever.
 const FOLD_BITS: usize = 1 << 14;
@@ -86,7 +86,7 @@ impl Parser<'_> {
             return Ok(());
         }
         let args = [self.atom(base)?];
-        let atom = self.elementwise(Op::Power(exponent), &args, place)?;
+        let atom = self.elementwise(Op::Smooth(Smooth::Power(exponent)), &args, place)?;
         self.push(Kind::Value(atom), place);
         Ok(())
     }

@@ -225,7 +225,7 @@ mod tests {
     fn an_equation_that_may_fail_unseen_is_for_the_interpreter() {
         let mut b = Builder::new("f");
         let x = b.input("x", Shape::scalar()).unwrap();
-        let hidden = b.push1(Op::Log, &[x]).unwrap();
+        let hidden = b.push1(crease_core::Smooth::Log, &[x]).unwrap();
         let y = b.push1(Op::Mul, &[x, x]).unwrap();
         let both = b.finish(&[y, hidden]).unwrap();
         assert!(every_fault_shows(&both));
@@ -236,7 +236,7 @@ mod tests {
     fn what_is_not_finite_is_left_to_the_interpreter() {
         let mut b = Builder::new("f");
         let x = b.input("x", Shape::vector(10_000).unwrap()).unwrap();
-        let y = b.push1(Op::Log, &[x]).unwrap();
+        let y = b.push1(crease_core::Smooth::Log, &[x]).unwrap();
         let y = b.sum_all(y).unwrap();
         let p = b.finish(&[y]).unwrap();
         let at = |last: f64| {

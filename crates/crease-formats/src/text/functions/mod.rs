@@ -15,7 +15,7 @@ use super::machine::Target;
 use super::operand::{Kind, Operand};
 use super::parser::Parser;
 use crease_core::op::{Choice, Ties};
-use crease_core::{Atom, Kink, Lane, Op, Place, Rational};
+use crease_core::{Atom, Kink, Lane, Op, Place, Rational, Smooth};
 
 /// A function of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +27,11 @@ pub(crate) enum Function {
     Concat,
     Constant,
     Conv2d,
-    Cos,
     Div,
     Dot,
     Elu,
-    Exp,
     Gather,
-    Inv,
     LeakyRelu,
-    Log,
     LogSumExp,
     MatMul,
     Max,
@@ -54,14 +50,12 @@ pub(crate) enum Function {
     Put,
     Relu,
     Reshape,
-    Sigmoid,
-    Sin,
     Slice,
+    /// A smooth function of one number.
+    Smooth(Smooth),
     Sort,
-    Sqrt,
     Sub,
     Sum,
-    Tanh,
     TimesRelu,
     Transpose,
     Unpermute,
@@ -71,7 +65,8 @@ pub(crate) enum Function {
 
 use Function::*;
 
-/// Every function: its name, itself, and how it is written. In the order of the names.
+/// Every function but the smooth ones of one number, which core has a table of: its name, itself, and how it is written. In the
+/// order of the names.
 const TABLE: &[(&str, Function, &str)] = &[
     ("abs", Abs, "abs(x)"),
     ("add", Add, "add(a, b)"),
@@ -80,15 +75,11 @@ const TABLE: &[(&str, Function, &str)] = &[
     ("concat", Concat, "concat(a, b, ..., axis=0)"),
     ("constant", Constant, "constant(2)"),
     ("conv2d", Conv2d, "conv2d(x, kernel, stride=1, padding=0)"),
-    ("cos", Cos, "cos(x)"),
     ("div", Div, "div(a, b)"),
     ("dot", Dot, "dot(a, b)"),
     ("elu", Elu, "elu(x, scale=1)"),
-    ("exp", Exp, "exp(x)"),
     ("gather", Gather, "gather(x, [0, 2], axis=0)"),
-    ("inv", Inv, "inv(x)"),
     ("leaky_relu", LeakyRelu, "leaky_relu(x, slope=0.01)"),
-    ("log", Log, "log(x)"),
     ("logsumexp", LogSumExp, "logsumexp(a, b, ...), logsumexp(x) or logsumexp(x, axis=0)"),
     ("matmul", MatMul, "matmul(a, b, transpose=first), or second, or both"),
     ("max", Max, "max(a, b, ...), max(x) or max(x, axis=0)"),
@@ -107,14 +98,10 @@ const TABLE: &[(&str, Function, &str)] = &[
     ("put", Put, "put(x, from=0, sizes=[3], strides=[1]) inside assemble"),
     ("relu", Relu, "relu(x)"),
     ("reshape", Reshape, "reshape(x, [shape])"),
-    ("sigmoid", Sigmoid, "sigmoid(x)"),
-    ("sin", Sin, "sin(x)"),
     ("slice", Slice, "x[0:2, :, ::2]"),
     ("sort", Sort, "sort(a, b, ...) or sort(x, axis=-1)"),
-    ("sqrt", Sqrt, "sqrt(x)"),
     ("sub", Sub, "sub(a, b)"),
     ("sum", Sum, "sum(x) or sum(x, axis=0)"),
-    ("tanh", Tanh, "tanh(x)"),
     ("times_relu", TimesRelu, "times_relu(a, b)"),
     ("transpose", Transpose, "transpose(x) or transpose(x, [1, 0])"),
     ("unpermute", Unpermute, "unpermute(x, positions, axis=-1) or unpermute(a, b, i, j)"),
@@ -124,22 +111,33 @@ const TABLE: &[(&str, Function, &str)] = &[
 
 /// The function of that name.
 pub(crate) fn lookup(name: &str) -> Option<Function> {
-    TABLE.binary_search_by(|row| row.0.cmp(name)).ok().map(|i| TABLE[i].1)
+    let row = TABLE.binary_search_by(|row| row.0.cmp(name)).ok();
+    row.map(|i| TABLE[i].1).or_else(|| Smooth::from_name(name).map(Function::Smooth))
 }
 
 /// The names of all functions.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
-    TABLE.iter().map(|row| row.0)
+    TABLE.iter().map(|row| row.0).chain(Smooth::NAMED.iter().map(|f| f.name()))
 }
 
 /// The name of a function.
 pub(crate) fn name(function: Function) -> &'static str {
-    TABLE[function as usize].0
+    match function {
+        Function::Smooth(f) => f.name(),
+        other => row(other).0,
+    }
 }
 
 /// How a function is written.
-pub(crate) fn usage(function: Function) -> &'static str {
-    TABLE[function as usize].2
+pub(crate) fn usage(function: Function) -> String {
+    match function {
+        Function::Smooth(f) => format!("{}(x)", f.name()),
+        other => row(other).2.into(),
+    }
+}
+
+fn row(function: Function) -> &'static (&'static str, Function, &'static str) {
+    TABLE.iter().find(|row| row.1 == function).unwrap_or_else(|| unreachable!("functions are found by their rows"))
 }
 
 /// Whether a function has a joint form, with a tick.
@@ -193,14 +191,7 @@ impl<'s> Parser<'s> {
     fn apply(&mut self, function: Function, tick: bool, mut args: Args<'s>) -> Result<Kind, TextError> {
         match function {
             Neg => self.plain(Op::Neg, args, 1),
-            Inv => self.plain(Op::Inv, args, 1),
-            Exp => self.plain(Op::Exp, args, 1),
-            Log => self.plain(Op::Log, args, 1),
-            Sqrt => self.plain(Op::Sqrt, args, 1),
-            Sin => self.plain(Op::Sin, args, 1),
-            Cos => self.plain(Op::Cos, args, 1),
-            Tanh => self.plain(Op::Tanh, args, 1),
-            Sigmoid => self.plain(Op::Sigmoid, args, 1),
+            Function::Smooth(f) => self.plain(Op::Smooth(f), args, 1),
             Add => self.plain(Op::Add, args, 2),
             Sub => self.plain(Op::Sub, args, 2),
             Mul => self.plain(Op::Mul, args, 2),
@@ -211,7 +202,7 @@ impl<'s> Parser<'s> {
                 let k = exponent.integer("the exponent of `power`")?;
                 let k = i32::try_from(k)
                     .map_err(|_| TextError::new("the exponent of `power` does not fit 32 bits", exponent.place()))?;
-                self.plain(Op::Power(k), args, 1)
+                self.plain(Op::Smooth(Smooth::Power(k)), args, 1)
             }
             Relu => self.one_kink(Kink::Relu, tick, args, 1),
             Abs => self.one_kink(Kink::Abs, tick, args, 1),
@@ -331,9 +322,8 @@ mod tests {
     #[test]
     fn the_table_is_in_order_and_complete() {
         assert!(TABLE.windows(2).all(|w| w[0].0 < w[1].0));
-        for (i, row) in TABLE.iter().enumerate() {
-            assert_eq!(row.1 as usize, i, "{} is not at its place", row.0);
-            assert_eq!(lookup(row.0), Some(row.1));
+        for word in names() {
+            assert_eq!(lookup(word).map(name), Some(word));
         }
         assert_eq!(lookup("softmax"), None);
     }

@@ -1,0 +1,301 @@
+//! Smooth functions of one number, and all that there is to know about each, once.
+//!
+//! A function enters as a [`Smooth`]; its name, value, slope, domain, where it is steep and how it grows leave. The slope is a little
+//! program in the argument and the value, written for any [`Algebra`]: differentiation writes it down as equations, the
+//! local model computes it in rationals or enclosures, the engine in floats, and [`cost`](crate::cost) counts what it takes. So there is one table, and what can be
+//! computed from it is not written anywhere else.
+
+use crate::number::{Number, NumberError};
+use std::cmp::Ordering;
+
+/// A smooth function of one number.
+///
+/// ```
+/// use crease_core::op::Smooth;
+/// assert_eq!(Smooth::Sqrt.name(), "sqrt");
+/// assert_eq!(Smooth::Sqrt.value(&4.0), Ok(2.0));
+/// assert_eq!(Smooth::from_name("exp"), Some(Smooth::Exp));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Smooth {
+    /// `1 / a`.
+    Inv,
+    /// The exponential.
+    Exp,
+    /// The natural logarithm.
+    Log,
+    /// The square root.
+    Sqrt,
+    /// The sine.
+    Sin,
+    /// The cosine.
+    Cos,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// `1 / (1 + exp(-a))`.
+    Sigmoid,
+    /// `a ^ k` for an integer k.
+    Power(i32),
+}
+
+/// Where slopes are computed: in numbers, in equations of a program, in counts of operations.
+pub trait Algebra {
+    /// What is computed with.
+    type Value: Clone;
+    /// Why it may fail.
+    type Error;
+    /// The constant `p / q`, of small integers.
+    fn constant(&mut self, p: i32, q: i32) -> Result<Self::Value, Self::Error>;
+    /// `a - b`.
+    fn sub(&mut self, a: &Self::Value, b: &Self::Value) -> Result<Self::Value, Self::Error>;
+    /// `a * b`.
+    fn mul(&mut self, a: &Self::Value, b: &Self::Value) -> Result<Self::Value, Self::Error>;
+    /// `a / b`.
+    fn div(&mut self, a: &Self::Value, b: &Self::Value) -> Result<Self::Value, Self::Error>;
+    /// A function of the table.
+    fn smooth(&mut self, f: Smooth, a: &Self::Value) -> Result<Self::Value, Self::Error>;
+}
+
+/// A slope, its sign apart: backward, signs travel for nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Slope<V> {
+    /// 0, everywhere.
+    Zero,
+    /// 1, everywhere.
+    One,
+    /// This.
+    Plus(V),
+    /// Minus this.
+    Minus(V),
+}
+
+/// The algebra of [`Number`]s.
+///
+/// ```
+/// use crease_core::op::{Numbers, Slope, Smooth};
+/// assert_eq!(Smooth::Sqrt.slope(&mut Numbers::new(), &4.0, &2.0), Ok(Slope::Plus(0.25)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers<N>(std::marker::PhantomData<N>);
+
+impl<N> Numbers<N> {
+    /// The algebra, which holds nothing.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        Numbers(std::marker::PhantomData)
+    }
+}
+
+impl<N: Number> Algebra for Numbers<N> {
+    type Value = N;
+    type Error = NumberError;
+
+    fn constant(&mut self, p: i32, q: i32) -> Result<N, NumberError> {
+        let [p, q] = [p, q].map(|k| match usize::try_from(k.unsigned_abs()) {
+            Ok(size) if k < 0 => N::from_usize(size).neg(),
+            Ok(size) => N::from_usize(size),
+            Err(_) => N::zero(),
+        });
+        p.div(&q)
+    }
+
+    fn sub(&mut self, a: &N, b: &N) -> Result<N, NumberError> {
+        Ok(a.sub(b))
+    }
+
+    fn mul(&mut self, a: &N, b: &N) -> Result<N, NumberError> {
+        Ok(a.mul(b))
+    }
+
+    fn div(&mut self, a: &N, b: &N) -> Result<N, NumberError> {
+        a.div(b)
+    }
+
+    fn smooth(&mut self, f: Smooth, a: &N) -> Result<N, NumberError> {
+        f.value(a)
+    }
+}
+
+impl Smooth {
+    /// Those that are called by their name, in the order of the enum; only [`Smooth::Power`] is not among them.
+    pub const NAMED: [Smooth; 8] =
+        [Smooth::Inv, Smooth::Exp, Smooth::Log, Smooth::Sqrt, Smooth::Sin, Smooth::Cos, Smooth::Tanh, Smooth::Sigmoid];
+
+    /// The name in the text language.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Smooth::Inv => "inv",
+            Smooth::Exp => "exp",
+            Smooth::Log => "log",
+            Smooth::Sqrt => "sqrt",
+            Smooth::Sin => "sin",
+            Smooth::Cos => "cos",
+            Smooth::Tanh => "tanh",
+            Smooth::Sigmoid => "sigmoid",
+            Smooth::Power(_) => "^",
+        }
+    }
+
+    /// The function that is called by this name.
+    pub fn from_name(name: &str) -> Option<Smooth> {
+        Smooth::NAMED.into_iter().find(|f| f.name() == name)
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    ///
+    /// Outside of the domain, and where the numbers cannot hold the result.
+    pub fn value<N: Number>(self, x: &N) -> Result<N, NumberError> {
+        match self {
+            Smooth::Inv => x.inv(),
+            Smooth::Exp => x.exp(),
+            Smooth::Log => x.log(),
+            Smooth::Sqrt => x.sqrt(),
+            Smooth::Sin => x.sin(),
+            Smooth::Cos => x.cos(),
+            Smooth::Tanh => x.tanh(),
+            Smooth::Sigmoid => x.sigmoid(),
+            Smooth::Power(k) => x.powi(k),
+        }
+    }
+
+    /// The slope at `x`, where the value is `y`.
+    #[inline(always)]
+    pub fn slope<A: Algebra>(self, a: &mut A, x: &A::Value, y: &A::Value) -> Result<Slope<A::Value>, A::Error> {
+        Ok(match self {
+            Smooth::Inv => Slope::Minus(a.mul(y, y)?),
+            Smooth::Exp => Slope::Plus(y.clone()),
+            Smooth::Log => Slope::Plus(a.smooth(Smooth::Inv, x)?),
+            Smooth::Sqrt => {
+                let half = a.constant(1, 2)?;
+                Slope::Plus(a.div(&half, y)?)
+            }
+            Smooth::Sin => Slope::Plus(a.smooth(Smooth::Cos, x)?),
+            Smooth::Cos => Slope::Minus(a.smooth(Smooth::Sin, x)?),
+            Smooth::Tanh => {
+                let (square, one) = (a.mul(y, y)?, a.constant(1, 1)?);
+                Slope::Plus(a.sub(&one, &square)?)
+            }
+            Smooth::Sigmoid => {
+                let one = a.constant(1, 1)?;
+                let rest = a.sub(&one, y)?;
+                Slope::Plus(a.mul(y, &rest)?)
+            }
+            Smooth::Power(0) => Slope::Zero,
+            Smooth::Power(1) => Slope::One,
+            Smooth::Power(k) => {
+                let lower = if k == 2 { x.clone() } else { a.smooth(Smooth::Power(k - 1), x)? };
+                let k = a.constant(k, 1)?;
+                Slope::Plus(a.mul(&k, &lower)?)
+            }
+        })
+    }
+
+    /// Why there is no value at arguments on this side of 0, if there is none.
+    pub fn outside(self, side: Ordering) -> Option<NumberError> {
+        match self {
+            Smooth::Inv if side.is_eq() => Some(NumberError::DivisionByZero),
+            Smooth::Power(k) if k < 0 && side.is_eq() => Some(NumberError::DivisionByZero),
+            Smooth::Log if side.is_le() => Some(NumberError::LogOfNonPositive),
+            Smooth::Sqrt if side.is_lt() => Some(NumberError::SqrtOfNegative),
+            Smooth::Inv | Smooth::Power(_) | Smooth::Log | Smooth::Sqrt => None,
+            Smooth::Exp | Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => None,
+        }
+    }
+
+    /// What is singular on the edge of the domain, at 0: there is a value, but the slope is infinite.
+    pub fn singular_at_zero(self) -> Option<&'static str> {
+        match self {
+            Smooth::Sqrt => Some("the square root has infinite slope at 0"),
+            Smooth::Inv | Smooth::Exp | Smooth::Log | Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => {
+                None
+            }
+            Smooth::Power(_) => None,
+        }
+    }
+
+    /// Whether a finite argument always has a finite value, in floating point too.
+    pub fn is_total(self) -> bool {
+        match self {
+            Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => true,
+            Smooth::Power(k) => matches!(k, 0 | 1),
+            Smooth::Inv | Smooth::Exp | Smooth::Log | Smooth::Sqrt => false,
+        }
+    }
+
+    /// Whether an argument that is not finite always shows: the value is not finite either.
+    pub fn shows_infinity(self) -> bool {
+        match self {
+            Smooth::Sqrt | Smooth::Log => true,
+            Smooth::Power(k) => k > 0,
+            Smooth::Inv | Smooth::Exp | Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => false,
+        }
+    }
+
+    /// Whether the slope is finite wherever argument and value are, in floating point too.
+    pub fn is_tame(self) -> bool {
+        match self {
+            Smooth::Exp | Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => true,
+            Smooth::Power(k) => matches!(k, 0..=2),
+            Smooth::Inv | Smooth::Log | Smooth::Sqrt => false,
+        }
+    }
+
+    /// Whether no value is negative.
+    pub fn is_nonnegative(self) -> bool {
+        match self {
+            Smooth::Exp | Smooth::Sqrt | Smooth::Sigmoid => true,
+            Smooth::Power(k) => k % 2 == 0,
+            Smooth::Inv | Smooth::Log | Smooth::Sin | Smooth::Cos | Smooth::Tanh => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All functions, powers of both signs among them.
+    fn all() -> Vec<Smooth> {
+        let powers = [-3, -1, 0, 1, 2, 3, 6].map(Smooth::Power);
+        Smooth::NAMED.into_iter().chain(powers).collect()
+    }
+
+    const POINTS: [f64; 16] =
+        [0.0, -0.0, 1.0, -1.0, 0.3, -2.5, 40.0, -40.0, 800.0, -800.0, 1e-310, -1e-310, 1e200, -1e200, 1e308, 5e-324];
+
+    #[test]
+    fn what_is_said_of_domains_and_growth_holds_in_floats() {
+        for f in all() {
+            for x in POINTS {
+                let y = f.value(&x).unwrap();
+                let side = x.partial_cmp(&0.0).unwrap();
+                assert!(f.outside(side).is_none() || !y.is_finite(), "{f:?} {x}");
+                assert!(!y.is_nan() || f.outside(side).is_some(), "{f:?} {x}");
+                assert!(!f.is_total() || y.is_finite(), "{f:?} {x}");
+                assert!(!f.is_nonnegative() || y.is_nan() || y >= 0.0, "{f:?} {x}");
+                let slope = match f.slope(&mut Numbers::new(), &x, &y).unwrap() {
+                    Slope::Zero => 0.0,
+                    Slope::One => 1.0,
+                    Slope::Plus(w) | Slope::Minus(w) => w,
+                };
+                assert!(!f.is_tame() || !y.is_finite() || slope.is_finite(), "{f:?} {x} {slope}");
+                if f.singular_at_zero().is_some() && x == 0.0 {
+                    assert!(y.is_finite() && !slope.is_finite(), "{f:?}");
+                }
+            }
+            for x in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+                assert!(!f.shows_infinity() || !f.value(&x).unwrap().is_finite(), "{f:?} {x}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_theirs() {
+        for f in Smooth::NAMED {
+            assert_eq!(Smooth::from_name(f.name()), Some(f));
+        }
+        assert_eq!(Smooth::from_name("^"), None);
+    }
+}
