@@ -9,7 +9,7 @@
 //! - [`hostile`]: a seeded generator of small programs and points that are meant to bring out wrong answers, by ties and
 //!   cancellations that are hidden, missed by a hair, or at the border of what has a value.
 //!
-//! [`paper`] builds the programs that the paper itself talks about. [`compare`] says when two results are the same. [`precise`]
+//! [`operations`] has every operation in programs of its own. [`paper`] builds the programs that the paper itself talks about. [`compare`] says when two results are the same. [`precise`]
 //! evaluates programs at hundreds of bits, for checking claims about them independently.
 //! Nothing here depends on an engine; `crease_core::run` is the definition of meaning and the tests of each engine
 //! compare with it.
@@ -26,6 +26,7 @@
 pub mod cases;
 pub mod compare;
 pub mod hostile;
+pub mod operations;
 pub mod paper;
 pub mod precise;
 pub mod random;

@@ -8,8 +8,6 @@ mod examples;
 #[path = "hostile/judge.rs"]
 mod judge;
 mod lesser;
-#[path = "hostile/operations.rs"]
-mod operations;
 #[path = "hostile/points.rs"]
 mod points;
 #[path = "hostile/tensors.rs"]
@@ -17,9 +15,9 @@ mod tensors;
 
 use crease_core::differentiate::{How, Selection, backprop};
 use crease_core::{Lane, Op};
+use crease_corpus::operations::{self, Order};
 use crease_corpus::random::Rng;
 use judge::{Faults, Way, judge_both};
-use operations::Order;
 use points::{Kind, points};
 use std::collections::BTreeSet;
 use tensors::SIZES;

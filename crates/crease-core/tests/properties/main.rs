@@ -12,6 +12,7 @@ mod kinks;
 mod modes;
 mod nesting;
 mod numbers;
+mod operations;
 mod paper;
 mod printing;
 mod rewriting;

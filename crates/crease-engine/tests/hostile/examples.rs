@@ -100,7 +100,7 @@ fn windows_may_run_backward() {
             let back = b.slice(x[0], &axes).unwrap();
             let y = b.conv2d(back, x[1], Conv2d::default()).unwrap();
             let y = b.mul(y, y).unwrap();
-            crate::operations::weighed(b, y)
+            crease_corpus::operations::weighed(b, y)
         });
         check("a convolution", &p);
     }
@@ -109,7 +109,7 @@ fn windows_may_run_backward() {
         &built(&[("x", &[64]), ("K", &[3, 8])], |b, x| {
             let windows = b.view(x[0], Layout::strided(49, &[(9, 1), (4, 1), (2, -1)]), shape(&[9, 8])).unwrap();
             let y = b.push1(Op::MatMul { transpose_a: false, transpose_b: true }, &[windows, x[1]]).unwrap();
-            crate::operations::weighed(b, y)
+            crease_corpus::operations::weighed(b, y)
         }),
     );
 }

@@ -1,16 +1,17 @@
-//! Every operation of the dictionary, in programs of its own.
+//! Every operation of the dictionary, in programs of its own: what runs or differentiates programs is tested on all of them. An
+//! operation that is new does not compile until it stands here, and fails the tests until some program has it.
 
+use crate::random::Rng;
 use crease_core::differentiate::{How, backprop};
 use crease_core::op::{Comparison, Logic};
 use crease_core::{Atom, Builder, Kink, Lane, Layout, Op, Program, Rational, Shape, Smooth, scalarize};
-use crease_corpus::random::Rng;
 use std::sync::Arc;
 
-/// A list of all operations, and the name of each: one that is new does not compile until it stands here, and fails the test
-/// until some program has it.
 macro_rules! names {
     ($($pattern:pat => $name:literal),* $(,)?) => {
+        /// The names of all operations.
         pub const ALL: &[&str] = &[$($name),*];
+        /// The name of an operation here.
         pub fn name(op: &Op) -> &'static str {
             match op { $($pattern => $name),* }
         }
@@ -278,7 +279,9 @@ fn structure(n: usize) -> Vec<(String, Program)> {
 /// In which order the arguments of an operation stand among the inputs.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
+    /// As they stand.
     Forward,
+    /// The other way round.
     Backward,
     /// In order but for one in the middle, which is another.
     OneStranger,
@@ -289,6 +292,7 @@ pub enum Order {
 }
 
 impl Order {
+    /// All of them.
     pub const ALL: [Order; 5] = [Order::Forward, Order::Backward, Order::OneStranger, Order::Anyhow, Order::Mixed];
 }
 
