@@ -8,7 +8,7 @@
 
 use crate::builder::arithmetic::MAX_FOLDED_BITS;
 use crate::builder::{BuildError, Builder};
-use crate::number::Rational;
+use crate::number::{Number, Rational};
 use crate::op::{Kink, Op, Smooth};
 use crate::program::{Atom, Program};
 use crate::shape::{Layout, Shape};
@@ -150,7 +150,7 @@ fn fold(op: &Op, a: &Option<Rational>, c: &Option<Rational>) -> Option<Rational>
         Op::Mul => Some(a * c?),
         Op::Div => a.checked_div(c?),
         Op::Neg => Some(-a),
-        Op::Smooth(f) => f.value(a).ok(),
+        Op::Smooth(f) => a.smooth(*f).ok(),
         Op::Kink(kink) => kink.side(a, !a.is_negative()).ok()?.map(|(value, _)| value),
         _ => None,
     }

@@ -8,7 +8,7 @@
 //! An enclosure without endpoints is the whole line: an operation that leaves the range of exponents, or that would take too long,
 //! ends there. It is still an enclosure, and decides nothing.
 
-use crate::{NumberError, Rational};
+use crate::{NumberError, Rational, Smooth};
 use dashu_float::round::ErrorBounds;
 use dashu_float::round::mode::{Down, Up};
 use dashu_float::{Context, FBig, Repr};
@@ -296,6 +296,25 @@ impl Enclosure {
         let at_low = bounds(a, self.bits);
         let high = if a == b { at_low.1 } else { bounds(b, self.bits).1 };
         Enclosure::joined((at_low.0, high), self.bits)
+    }
+
+    /// A smooth function of the table.
+    ///
+    /// # Errors
+    ///
+    /// Outside of its domain, and [`NumberError::Undecided`] if only some members are inside.
+    pub fn smooth(&self, f: Smooth) -> Result<Enclosure, NumberError> {
+        match f {
+            Smooth::Inv => self.inv(),
+            Smooth::Exp => Ok(self.exp()),
+            Smooth::Log => self.log(),
+            Smooth::Sqrt => self.sqrt(),
+            Smooth::Sin => Ok(self.sin()),
+            Smooth::Cos => Ok(self.cos()),
+            Smooth::Tanh => Ok(self.tanh()),
+            Smooth::Sigmoid => Ok(self.sigmoid()),
+            Smooth::Power(k) => self.powi(k),
+        }
     }
 
     /// The exponential.

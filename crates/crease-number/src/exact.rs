@@ -5,7 +5,7 @@
 //! equation where that happens. All numbers that come from the same inputs draw on the same budget; constants, which have none of
 //! their own, take part in that of the numbers they meet.
 
-use crate::{Number, NumberError, Rational};
+use crate::{Number, NumberError, Rational, Smooth};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -172,43 +172,15 @@ impl Number for Exact {
         other.partial(Number::inv).map(|inverse| self.mul(&inverse))
     }
 
-    fn exp(&self) -> Result<Self, NumberError> {
-        self.partial(Number::exp)
-    }
-
-    fn log(&self) -> Result<Self, NumberError> {
-        self.partial(Number::log)
-    }
-
-    fn sqrt(&self) -> Result<Self, NumberError> {
-        self.partial(Number::sqrt)
-    }
-
-    fn sin(&self) -> Result<Self, NumberError> {
-        self.partial(Number::sin)
-    }
-
-    fn cos(&self) -> Result<Self, NumberError> {
-        self.partial(Number::cos)
-    }
-
-    fn tanh(&self) -> Result<Self, NumberError> {
-        self.partial(Number::tanh)
-    }
-
-    fn sigmoid(&self) -> Result<Self, NumberError> {
-        self.partial(Number::sigmoid)
-    }
-
-    fn powi(&self, exponent: i32) -> Result<Self, NumberError> {
+    fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
         let Known(x, purse) = self else { return Ok(TooLong) };
-        let long =
-            x.bits().saturating_mul(exponent.unsigned_abs() as usize) > longest(purse.as_ref()).saturating_mul(2);
+        let Smooth::Power(k) = f else { return self.partial(|x| x.smooth(f)) };
+        let long = x.bits().saturating_mul(k.unsigned_abs() as usize) > longest(purse.as_ref()).saturating_mul(2);
         // such a power of 0, 1 or -1 is short all the same
         if long && !x.is_zero() && !x.abs().is_one() {
             return Ok(TooLong);
         }
-        x.powi(exponent).map(|y| Known(y, purse.clone()))
+        x.smooth(f).map(|y| Known(y, purse.clone()))
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

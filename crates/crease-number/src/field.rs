@@ -7,7 +7,7 @@
 //! their kin are [`NumberError::NoOrder`], and the transcendental functions
 //! have no meaning at all.
 
-use crate::{Number, NumberError, Rational};
+use crate::{Number, NumberError, Rational, Smooth};
 use dashu_int::{IBig, UBig};
 use std::cmp::Ordering;
 use std::fmt;
@@ -65,11 +65,6 @@ fn residue(magnitude: &UBig) -> Field61 {
     Field61::new(magnitude % Field61::MODULUS)
 }
 
-/// The error of a function that residues do not determine.
-fn no_value<T>(operation: &'static str) -> Result<T, NumberError> {
-    Err(NumberError::NotExact { operation })
-}
-
 impl fmt::Display for Field61 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -122,46 +117,22 @@ impl Number for Field61 {
         Ok(self.mul(&other.inv()?))
     }
 
-    fn inv(&self) -> Result<Self, NumberError> {
-        match self.0 {
-            0 => Err(NumberError::DivisionByZero),
-            1 => Ok(*self),
-            // Fermat: x^(p-1) = 1.
-            _ => Ok(self.pow(Self::MODULUS - 2)),
+    fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
+        match f {
+            Smooth::Inv => match self.0 {
+                0 => Err(NumberError::DivisionByZero),
+                1 => Ok(*self),
+                // Fermat: x^(p-1) = 1.
+                _ => Ok(self.pow(Self::MODULUS - 2)),
+            },
+            Smooth::Power(k) => {
+                let power = self.pow(u64::from(k.unsigned_abs()));
+                if k < 0 { power.inv() } else { Ok(power) }
+            }
+            Smooth::Exp | Smooth::Log | Smooth::Sqrt | Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => {
+                Err(NumberError::NotExact { operation: f.name() })
+            }
         }
-    }
-
-    fn exp(&self) -> Result<Self, NumberError> {
-        no_value("exp")
-    }
-
-    fn log(&self) -> Result<Self, NumberError> {
-        no_value("log")
-    }
-
-    fn sqrt(&self) -> Result<Self, NumberError> {
-        no_value("sqrt")
-    }
-
-    fn sin(&self) -> Result<Self, NumberError> {
-        no_value("sin")
-    }
-
-    fn cos(&self) -> Result<Self, NumberError> {
-        no_value("cos")
-    }
-
-    fn tanh(&self) -> Result<Self, NumberError> {
-        no_value("tanh")
-    }
-
-    fn sigmoid(&self) -> Result<Self, NumberError> {
-        no_value("sigmoid")
-    }
-
-    fn powi(&self, exponent: i32) -> Result<Self, NumberError> {
-        let power = self.pow(u64::from(exponent.unsigned_abs()));
-        if exponent < 0 { power.inv() } else { Ok(power) }
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

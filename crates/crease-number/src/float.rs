@@ -4,7 +4,7 @@
 //! and NaN passes through everything, `relu`, `max` and `min` included: a
 //! maximum that dropped NaN would hide the fault that made it.
 
-use crate::{Number, NumberError, Rational};
+use crate::{Number, NumberError, Rational, Smooth};
 use std::cmp::Ordering;
 
 macro_rules! float_number {
@@ -49,43 +49,24 @@ macro_rules! float_number {
                 Ok(self / other)
             }
 
-            fn exp(&self) -> Result<Self, NumberError> {
-                Ok($float::exp(*self))
-            }
-
-            fn log(&self) -> Result<Self, NumberError> {
-                Ok($float::ln(*self))
-            }
-
-            fn sqrt(&self) -> Result<Self, NumberError> {
-                Ok($float::sqrt(*self))
-            }
-
-            fn sin(&self) -> Result<Self, NumberError> {
-                Ok($float::sin(*self))
-            }
-
-            fn cos(&self) -> Result<Self, NumberError> {
-                Ok($float::cos(*self))
-            }
-
-            fn tanh(&self) -> Result<Self, NumberError> {
-                Ok($float::tanh(*self))
-            }
-
-            fn sigmoid(&self) -> Result<Self, NumberError> {
-                // The exponential is taken of a number that is not positive,
-                // so that it cannot overflow.
-                Ok(if *self >= 0.0 {
-                    1.0 / (1.0 + $float::exp(-*self))
-                } else {
-                    let e = $float::exp(*self);
-                    e / (1.0 + e)
+            fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
+                let x = *self;
+                Ok(match f {
+                    Smooth::Inv => 1.0 / x,
+                    Smooth::Exp => $float::exp(x),
+                    Smooth::Log => $float::ln(x),
+                    Smooth::Sqrt => $float::sqrt(x),
+                    Smooth::Sin => $float::sin(x),
+                    Smooth::Cos => $float::cos(x),
+                    Smooth::Tanh => $float::tanh(x),
+                    // the exponential is taken of a number that is not positive, so that it cannot overflow
+                    Smooth::Sigmoid if x >= 0.0 => 1.0 / (1.0 + $float::exp(-x)),
+                    Smooth::Sigmoid => {
+                        let e = $float::exp(x);
+                        e / (1.0 + e)
+                    }
+                    Smooth::Power(k) => $float::powi(x, k),
                 })
-            }
-
-            fn powi(&self, exponent: i32) -> Result<Self, NumberError> {
-                Ok($float::powi(*self, exponent))
             }
 
             fn compare(&self, other: &Self) -> Option<Ordering> {

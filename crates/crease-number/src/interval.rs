@@ -10,7 +10,7 @@
 //! An endpoint that overflows becomes infinite, which is still an enclosure;
 //! infinity itself is never a member.
 
-use crate::{Enclosure, Number, NumberError, Rational};
+use crate::{Enclosure, Number, NumberError, Rational, Smooth};
 use std::cmp::Ordering;
 use std::f64::consts::TAU;
 use std::fmt;
@@ -279,6 +279,21 @@ fn tanh_bounds(x: f64) -> (f64, f64) {
     }
 }
 
+impl Interval {
+    fn power(&self, n: u32) -> Interval {
+        let (at_lo, at_hi) = (power_bounds(self.lo.abs(), n), power_bounds(self.hi.abs(), n));
+        let negated = |(lo, hi): (f64, f64)| (-hi, -lo);
+        if n % 2 == 1 {
+            let signed = |x: f64, bounds| if x < 0.0 { negated(bounds) } else { bounds };
+            Interval::between(signed(self.lo, at_lo).0, signed(self.hi, at_hi).1)
+        } else if n > 0 && self.holds_zero() {
+            Interval::between(0.0, at_lo.1.max(at_hi.1))
+        } else {
+            Interval::spanning(&[at_lo, at_hi])
+        }
+    }
+}
+
 impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_point() { write!(f, "{}", self.lo) } else { write!(f, "[{}, {}]", self.lo, self.hi) }
@@ -344,60 +359,26 @@ impl Number for Interval {
         }
     }
 
-    fn exp(&self) -> Result<Self, NumberError> {
-        Ok(self.increasing(exp_bounds))
-    }
-
-    fn log(&self) -> Result<Self, NumberError> {
-        if self.hi <= 0.0 {
-            Err(NumberError::LogOfNonPositive)
-        } else if self.lo <= 0.0 {
-            Err(NumberError::Undecided)
-        } else {
-            Ok(self.increasing(log_bounds))
+    fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
+        let sides = [self.lo, self.hi].map(|end| end.partial_cmp(&0.0).and_then(|side| f.outside(side)));
+        match sides {
+            [Some(outside), Some(_)] => return Err(outside),
+            [None, None] => {}
+            _ => return Err(NumberError::Undecided),
         }
-    }
-
-    fn sqrt(&self) -> Result<Self, NumberError> {
-        if self.hi < 0.0 {
-            Err(NumberError::SqrtOfNegative)
-        } else if self.lo < 0.0 {
-            Err(NumberError::Undecided)
-        } else {
-            Ok(self.increasing(sqrt_bounds))
-        }
-    }
-
-    fn sin(&self) -> Result<Self, NumberError> {
-        Ok(self.wave(sin_bounds, 0.25, 0.75))
-    }
-
-    fn cos(&self) -> Result<Self, NumberError> {
-        Ok(self.wave(cos_bounds, 0.0, 0.5))
-    }
-
-    fn tanh(&self) -> Result<Self, NumberError> {
-        Ok(self.increasing(tanh_bounds))
-    }
-
-    fn sigmoid(&self) -> Result<Self, NumberError> {
-        // The argument occurs once, so this is as tight as its parts.
-        self.neg().exp()?.add(&Self::one()).inv()
-    }
-
-    fn powi(&self, exponent: i32) -> Result<Self, NumberError> {
-        let n = exponent.unsigned_abs();
-        let (at_lo, at_hi) = (power_bounds(self.lo.abs(), n), power_bounds(self.hi.abs(), n));
-        let negated = |(lo, hi): (f64, f64)| (-hi, -lo);
-        let power = if n % 2 == 1 {
-            let signed = |x: f64, bounds| if x < 0.0 { negated(bounds) } else { bounds };
-            Interval::between(signed(self.lo, at_lo).0, signed(self.hi, at_hi).1)
-        } else if n > 0 && self.holds_zero() {
-            Interval::between(0.0, at_lo.1.max(at_hi.1))
-        } else {
-            Interval::spanning(&[at_lo, at_hi])
-        };
-        if exponent < 0 { power.inv() } else { Ok(power) }
+        Ok(match f {
+            Smooth::Inv => return Self::one().div(self),
+            Smooth::Exp => self.increasing(exp_bounds),
+            Smooth::Log => self.increasing(log_bounds),
+            Smooth::Sqrt => self.increasing(sqrt_bounds),
+            Smooth::Sin => self.wave(sin_bounds, 0.25, 0.75),
+            Smooth::Cos => self.wave(cos_bounds, 0.0, 0.5),
+            Smooth::Tanh => self.increasing(tanh_bounds),
+            // the argument occurs once, so this is as tight as its parts
+            Smooth::Sigmoid => return self.neg().exp()?.add(&Self::one()).inv(),
+            Smooth::Power(k) if k < 0 => return self.power(k.unsigned_abs()).inv(),
+            Smooth::Power(k) => self.power(k.unsigned_abs()),
+        })
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

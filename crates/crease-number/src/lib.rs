@@ -38,6 +38,7 @@ mod float;
 mod interval;
 mod mixed;
 mod rational;
+mod smooth;
 
 pub use count::Count;
 pub use enclosure::Enclosure;
@@ -46,6 +47,7 @@ pub use field::Field61;
 pub use interval::Interval;
 pub use mixed::Mixed;
 pub use rational::{ParseRationalError, Rational};
+pub use smooth::{Algebra, Numbers, Slope, Smooth};
 
 use std::cmp::Ordering;
 use std::fmt::{Debug, Display};
@@ -139,75 +141,59 @@ pub trait Number: Clone + Debug + Display + PartialEq + Send + Sync + 'static {
     /// numbers. Floats never fail.
     fn div(&self, other: &Self) -> Result<Self, NumberError>;
 
-    /// `1 / self`.
+    /// A smooth function of the table.
     ///
     /// # Errors
     ///
-    /// As [`div`](Number::div).
+    /// Outside of its [domain](Smooth::outside); [`NumberError::NotExact`] where exact numbers cannot hold the result,
+    /// [`NumberError::TooLarge`] where it has too many bits, and [`NumberError::Undecided`] for an enclosure of numbers inside the domain
+    /// and others.
+    fn smooth(&self, f: Smooth) -> Result<Self, NumberError>;
+
+    /// `1 / self`. Like all that follow, [`smooth`](Number::smooth) under a name of its own, with its errors.
     fn inv(&self) -> Result<Self, NumberError> {
-        Self::one().div(self)
+        self.smooth(Smooth::Inv)
     }
 
     /// `e` to the power `self`.
-    ///
-    /// # Errors
-    ///
-    /// [`NumberError::NotExact`] where exact numbers cannot hold the result.
-    fn exp(&self) -> Result<Self, NumberError>;
+    fn exp(&self) -> Result<Self, NumberError> {
+        self.smooth(Smooth::Exp)
+    }
 
     /// The natural logarithm.
-    ///
-    /// # Errors
-    ///
-    /// [`NumberError::LogOfNonPositive`], [`NumberError::Undecided`] for an
-    /// enclosure of both positive and other numbers, or
-    /// [`NumberError::NotExact`].
-    fn log(&self) -> Result<Self, NumberError>;
+    fn log(&self) -> Result<Self, NumberError> {
+        self.smooth(Smooth::Log)
+    }
 
     /// The square root.
-    ///
-    /// # Errors
-    ///
-    /// [`NumberError::SqrtOfNegative`], [`NumberError::Undecided`] for an
-    /// enclosure of both negative and other numbers, or
-    /// [`NumberError::NotExact`].
-    fn sqrt(&self) -> Result<Self, NumberError>;
+    fn sqrt(&self) -> Result<Self, NumberError> {
+        self.smooth(Smooth::Sqrt)
+    }
 
     /// The sine.
-    ///
-    /// # Errors
-    ///
-    /// [`NumberError::NotExact`] where exact numbers cannot hold the result.
-    fn sin(&self) -> Result<Self, NumberError>;
+    fn sin(&self) -> Result<Self, NumberError> {
+        self.smooth(Smooth::Sin)
+    }
 
     /// The cosine.
-    ///
-    /// # Errors
-    ///
-    /// [`NumberError::NotExact`] where exact numbers cannot hold the result.
-    fn cos(&self) -> Result<Self, NumberError>;
+    fn cos(&self) -> Result<Self, NumberError> {
+        self.smooth(Smooth::Cos)
+    }
 
     /// The hyperbolic tangent.
-    ///
-    /// # Errors
-    ///
-    /// [`NumberError::NotExact`] where exact numbers cannot hold the result.
-    fn tanh(&self) -> Result<Self, NumberError>;
+    fn tanh(&self) -> Result<Self, NumberError> {
+        self.smooth(Smooth::Tanh)
+    }
 
     /// The logistic function `1 / (1 + exp(-self))`.
-    ///
-    /// # Errors
-    ///
-    /// [`NumberError::NotExact`] where exact numbers cannot hold the result.
-    fn sigmoid(&self) -> Result<Self, NumberError>;
+    fn sigmoid(&self) -> Result<Self, NumberError> {
+        self.smooth(Smooth::Sigmoid)
+    }
 
     /// An integer power; every number to the power zero is one.
-    ///
-    /// # Errors
-    ///
-    /// As [`div`](Number::div) if the exponent is negative, and
-    /// [`NumberError::TooLarge`] if an exact result has too many bits.
-    fn powi(&self, exponent: i32) -> Result<Self, NumberError>;
+    fn powi(&self, exponent: i32) -> Result<Self, NumberError> {
+        self.smooth(Smooth::Power(exponent))
+    }
 
     /// How `self` compares with `other`, or `None` if it cannot be told: with
     /// NaN, for enclosures that overlap, and for unequal elements of a field.

@@ -1,6 +1,6 @@
 //! Numbers that are exact for as long as they can be, and certain enclosures from then on.
 
-use crate::{Enclosure, Number, NumberError, Rational};
+use crate::{Enclosure, Number, NumberError, Rational, Smooth};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -199,36 +199,8 @@ impl Number for Mixed {
         }
     }
 
-    fn exp(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::exp, |e| Ok(e.exp()))
-    }
-
-    fn log(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::log, Enclosure::log)
-    }
-
-    fn sqrt(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::sqrt, Enclosure::sqrt)
-    }
-
-    fn sin(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::sin, |e| Ok(e.sin()))
-    }
-
-    fn cos(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::cos, |e| Ok(e.cos()))
-    }
-
-    fn tanh(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::tanh, |e| Ok(e.tanh()))
-    }
-
-    fn sigmoid(&self) -> Result<Self, NumberError> {
-        self.try_both(Number::sigmoid, |e| Ok(e.sigmoid()))
-    }
-
-    fn powi(&self, exponent: i32) -> Result<Self, NumberError> {
-        self.try_both(|r| r.powi(exponent), |e| e.powi(exponent))
+    fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
+        self.try_both(|r| r.smooth(f), |e| e.smooth(f))
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

@@ -46,7 +46,7 @@ impl Builder {
             (Op::Mul, [a, b]) => Some(*a * *b),
             (Op::Div, [a, b]) => a.div(b).ok(),
             (Op::Neg, [a]) => Some(-*a),
-            (Op::Smooth(f @ (Smooth::Inv | Smooth::Power(_))), [a]) => f.value(*a).ok(),
+            (Op::Smooth(f @ (Smooth::Inv | Smooth::Power(_))), [a]) => a.smooth(*f).ok(),
             _ => None,
         }
     }

@@ -11,11 +11,10 @@
 
 pub(crate) mod infer;
 mod selection;
-mod smooth;
 
+pub use crate::number::{Algebra, Numbers, Slope, Smooth};
 pub use infer::{OpError, infer};
 pub use selection::{Selection, SelectionError};
-pub use smooth::{Algebra, Numbers, Slope, Smooth};
 
 use crate::number::{Number, NumberError, Rational};
 use crate::shape::{Layout, Shape};

@@ -24,7 +24,7 @@ pub(crate) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>
         Op::Mul => binary(&|a, b| Ok(a.mul(b))),
         Op::Div => binary(&|a, b| a.div(b)),
         Op::Neg => unary(&|a| Ok(a.neg())),
-        Op::Smooth(f) => unary(&|a| f.value(a)),
+        Op::Smooth(f) => unary(&|a| a.smooth(*f)),
         Op::Compare(how) => binary(&|a, b| match a.compare(b) {
             Some(order) => Ok(truth(how.holds(order))),
             None => undecided(&N::zero(), &N::one(), || Ok(truth(false)), &[a, b]),

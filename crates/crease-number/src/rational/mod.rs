@@ -21,7 +21,7 @@ mod literal;
 
 pub use literal::ParseRationalError;
 
-use crate::{Number, NumberError};
+use crate::{Number, NumberError, Smooth};
 use dashu_base::{BitTest, SquareRootRem};
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
@@ -556,9 +556,22 @@ impl<'a> Sum<&'a Rational> for Rational {
     }
 }
 
-/// `value` where the argument is the one point with an exact result.
-fn exact_if(holds: bool, value: Rational, operation: &'static str) -> Result<Rational, NumberError> {
-    if holds { Ok(value) } else { Err(NumberError::NotExact { operation }) }
+impl Rational {
+    fn half(&self) -> Rational {
+        const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
+        self * &Rational(Small { num: 1, den: TWO })
+    }
+
+    /// The square root of a number that is not negative, if it is rational.
+    fn root(&self) -> Option<Rational> {
+        let root = |n: &UBig| {
+            let (root, rest) = n.sqrt_rem();
+            rest.is_zero().then_some(root)
+        };
+        let num = root(&self.numerator().into_parts().1)?;
+        let den = root(&self.denominator())?;
+        Some(Rational::from(RBig::from_parts(IBig::from(num), den)))
+    }
 }
 
 impl Number for Rational {
@@ -601,55 +614,20 @@ impl Number for Rational {
         self.checked_div(other).ok_or(NumberError::DivisionByZero)
     }
 
-    fn exp(&self) -> Result<Self, NumberError> {
-        exact_if(self.is_zero(), Rational::ONE, "exp")
-    }
-
-    fn log(&self) -> Result<Self, NumberError> {
-        if !self.is_positive() {
-            return Err(NumberError::LogOfNonPositive);
+    fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
+        if let Some(outside) = f.outside(self.cmp(&Rational::ZERO)) {
+            return Err(outside);
         }
-        exact_if(self.is_one(), Rational::ZERO, "log")
-    }
-
-    fn sqrt(&self) -> Result<Self, NumberError> {
-        if self.is_negative() {
-            return Err(NumberError::SqrtOfNegative);
-        }
-        let root = |n: &UBig| {
-            let (root, rest) = n.sqrt_rem();
-            rest.is_zero().then_some(root)
+        let exact = match f {
+            Smooth::Inv => self.inv(),
+            Smooth::Exp | Smooth::Cos => self.is_zero().then_some(Rational::ONE),
+            Smooth::Log => self.is_one().then_some(Rational::ZERO),
+            Smooth::Sqrt => self.root(),
+            Smooth::Sin | Smooth::Tanh => self.is_zero().then_some(Rational::ZERO),
+            Smooth::Sigmoid => self.is_zero().then(|| Rational::ONE.half()),
+            Smooth::Power(k) => return self.pow(k).ok_or(NumberError::TooLarge),
         };
-        let num = root(&self.numerator().into_parts().1);
-        match num.zip(root(&self.denominator())) {
-            Some((num, den)) => Ok(Rational::from(RBig::from_parts(IBig::from(num), den))),
-            None => Err(NumberError::NotExact { operation: "sqrt" }),
-        }
-    }
-
-    fn sin(&self) -> Result<Self, NumberError> {
-        exact_if(self.is_zero(), Rational::ZERO, "sin")
-    }
-
-    fn cos(&self) -> Result<Self, NumberError> {
-        exact_if(self.is_zero(), Rational::ONE, "cos")
-    }
-
-    fn tanh(&self) -> Result<Self, NumberError> {
-        exact_if(self.is_zero(), Rational::ZERO, "tanh")
-    }
-
-    fn sigmoid(&self) -> Result<Self, NumberError> {
-        const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
-        let half = Rational(Small { num: 1, den: TWO });
-        exact_if(self.is_zero(), half, "sigmoid")
-    }
-
-    fn powi(&self, exponent: i32) -> Result<Self, NumberError> {
-        if exponent < 0 && self.is_zero() {
-            return Err(NumberError::DivisionByZero);
-        }
-        self.pow(exponent).ok_or(NumberError::TooLarge)
+        exact.ok_or(NumberError::NotExact { operation: f.name() })
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

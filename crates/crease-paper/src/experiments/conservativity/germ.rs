@@ -6,7 +6,7 @@
 //! which the curve runs. Whatever a run compares is noted in a [`Log`], which therefore knows how far the interval reaches.
 
 use super::polynomial::Polynomial;
-use crease_core::{Number, NumberError, Rational};
+use crease_core::{Number, NumberError, Rational, Smooth};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -145,18 +145,6 @@ impl Germ {
     pub fn is_zero(&self) -> bool {
         self.above.is_zero()
     }
-
-    /// Applies a function that only constants have exactly.
-    fn exactly(
-        &self,
-        operation: &'static str,
-        f: impl FnOnce(&Rational) -> Result<Rational, NumberError>,
-    ) -> Result<Self, NumberError> {
-        match (self.above.as_constant(), self.below.degree()) {
-            (Some(c), 0) => f(&c).map(Germ::constant),
-            _ => Err(NumberError::NotExact { operation }),
-        }
-    }
 }
 
 impl PartialEq for Germ {
@@ -224,43 +212,22 @@ impl Number for Germ {
         Ok(Germ::fraction(self.above.times(&other.below), self.below.times(&other.above), log))
     }
 
-    fn exp(&self) -> Result<Self, NumberError> {
-        self.exactly("exp", Number::exp)
-    }
-
-    fn log(&self) -> Result<Self, NumberError> {
-        self.exactly("log", Number::log)
-    }
-
-    fn sqrt(&self) -> Result<Self, NumberError> {
-        self.exactly("sqrt", Number::sqrt)
-    }
-
-    fn sin(&self) -> Result<Self, NumberError> {
-        self.exactly("sin", Number::sin)
-    }
-
-    fn cos(&self) -> Result<Self, NumberError> {
-        self.exactly("cos", Number::cos)
-    }
-
-    fn tanh(&self) -> Result<Self, NumberError> {
-        self.exactly("tanh", Number::tanh)
-    }
-
-    fn sigmoid(&self) -> Result<Self, NumberError> {
-        self.exactly("sigmoid", Number::sigmoid)
-    }
-
-    fn powi(&self, exponent: i32) -> Result<Self, NumberError> {
-        if self.above.degree().max(self.below.degree()) == 0 {
-            return self.exactly("power", |c| c.powi(exponent));
+    fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
+        let straight = self.above.degree().max(self.below.degree()) == 0;
+        match f {
+            Smooth::Inv => Germ::one().div(self),
+            Smooth::Power(k) if !straight => {
+                if k.unsigned_abs() as usize > MAX_DEGREE {
+                    return Err(NumberError::TooLarge);
+                }
+                let power = (0..k.unsigned_abs()).fold(Germ::one(), |product, _| product.mul(self));
+                if k < 0 { power.inv() } else { Ok(power) }
+            }
+            _ => match (self.above.as_constant(), self.below.degree()) {
+                (Some(c), 0) => c.smooth(f).map(Germ::constant),
+                _ => Err(NumberError::NotExact { operation: f.name() }),
+            },
         }
-        if exponent.unsigned_abs() as usize > MAX_DEGREE {
-            return Err(NumberError::TooLarge);
-        }
-        let power = (0..exponent.unsigned_abs()).fold(Germ::one(), |product, _| product.mul(self));
-        if exponent < 0 { power.inv() } else { Ok(power) }
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

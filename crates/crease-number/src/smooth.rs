@@ -1,19 +1,18 @@
 //! Smooth functions of one number, and all that there is to know about each, once.
 //!
-//! A function enters as a [`Smooth`]; its name, value, slope, domain, where it is steep and how it grows leave. The slope is a little
-//! program in the argument and the value, written for any [`Algebra`]: differentiation writes it down as equations, the
-//! local model computes it in rationals or enclosures, the engine in floats, and [`cost`](crate::cost) counts what it takes. So there is one table, and what can be
-//! computed from it is not written anywhere else.
+//! A function enters as a [`Smooth`]; its name, slope, domain, where it is steep and how it grows leave; its value is what each kind of
+//! numbers makes of it ([`Number::smooth`]). The slope is a little program in the argument and the value, written for any
+//! [`Algebra`]: differentiation writes it down as equations, the local model computes it in rationals or enclosures, the engine in
+//! floats, and prices count what it takes. So there is one table, and what can be computed from it is not written anywhere else.
 
-use crate::number::{Number, NumberError};
+use crate::{Number, NumberError};
 use std::cmp::Ordering;
 
 /// A smooth function of one number.
 ///
 /// ```
-/// use crease_core::op::Smooth;
+/// use crease_number::Smooth;
 /// assert_eq!(Smooth::Sqrt.name(), "sqrt");
-/// assert_eq!(Smooth::Sqrt.value(&4.0), Ok(2.0));
 /// assert_eq!(Smooth::from_name("exp"), Some(Smooth::Exp));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -72,7 +71,7 @@ pub enum Slope<V> {
 /// The algebra of [`Number`]s.
 ///
 /// ```
-/// use crease_core::op::{Numbers, Slope, Smooth};
+/// use crease_number::{Numbers, Slope, Smooth};
 /// assert_eq!(Smooth::Sqrt.slope(&mut Numbers::new(), &4.0, &2.0), Ok(Slope::Plus(0.25)));
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +111,7 @@ impl<N: Number> Algebra for Numbers<N> {
     }
 
     fn smooth(&mut self, f: Smooth, a: &N) -> Result<N, NumberError> {
-        f.value(a)
+        a.smooth(f)
     }
 }
 
@@ -139,25 +138,6 @@ impl Smooth {
     /// The function that is called by this name.
     pub fn from_name(name: &str) -> Option<Smooth> {
         Smooth::NAMED.into_iter().find(|f| f.name() == name)
-    }
-
-    /// The value.
-    ///
-    /// # Errors
-    ///
-    /// Outside of the domain, and where the numbers cannot hold the result.
-    pub fn value<N: Number>(self, x: &N) -> Result<N, NumberError> {
-        match self {
-            Smooth::Inv => x.inv(),
-            Smooth::Exp => x.exp(),
-            Smooth::Log => x.log(),
-            Smooth::Sqrt => x.sqrt(),
-            Smooth::Sin => x.sin(),
-            Smooth::Cos => x.cos(),
-            Smooth::Tanh => x.tanh(),
-            Smooth::Sigmoid => x.sigmoid(),
-            Smooth::Power(k) => x.powi(k),
-        }
     }
 
     /// The slope at `x`, where the value is `y`.
@@ -269,7 +249,7 @@ mod tests {
     fn what_is_said_of_domains_and_growth_holds_in_floats() {
         for f in all() {
             for x in POINTS {
-                let y = f.value(&x).unwrap();
+                let y = x.smooth(f).unwrap();
                 let side = x.partial_cmp(&0.0).unwrap();
                 assert!(f.outside(side).is_none() || !y.is_finite(), "{f:?} {x}");
                 assert!(!y.is_nan() || f.outside(side).is_some(), "{f:?} {x}");
@@ -286,7 +266,7 @@ mod tests {
                 }
             }
             for x in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
-                assert!(!f.shows_infinity() || !f.value(&x).unwrap().is_finite(), "{f:?} {x}");
+                assert!(!f.shows_infinity() || !x.smooth(f).unwrap().is_finite(), "{f:?} {x}");
             }
         }
     }
