@@ -134,7 +134,7 @@ pub fn weighed(b: &mut Builder, z: Atom) -> Atom {
 pub fn programs(n: usize, rng: &mut Rng) -> Vec<(String, Program)> {
     let mut all: Vec<(String, Program)> = Vec::new();
     let powers = [0, 1, 2, 3, -1, -2, 7].map(Smooth::Power);
-    let smooth = Smooth::NAMED.into_iter().chain(powers).map(Op::from);
+    let smooth = Smooth::NAMED.iter().copied().chain(powers).map(Op::from);
     let kinks = [
         Kink::Relu,
         Kink::Abs,

@@ -115,29 +115,38 @@ impl<N: Number> Algebra for Numbers<N> {
     }
 }
 
-impl Smooth {
-    /// Those that are called by their name, in the order of the enum; only [`Smooth::Power`] is not among them.
-    pub const NAMED: [Smooth; 8] =
-        [Smooth::Inv, Smooth::Exp, Smooth::Log, Smooth::Sqrt, Smooth::Sin, Smooth::Cos, Smooth::Tanh, Smooth::Sigmoid];
+macro_rules! named {
+    ($($f:ident => $name:literal),* $(,)?) => {
+        impl Smooth {
+            /// Those that are called by their name; only [`Smooth::Power`] is not among them.
+            pub const NAMED: &'static [Smooth] = &[$(Smooth::$f),*];
 
-    /// The name in the text language.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Smooth::Inv => "inv",
-            Smooth::Exp => "exp",
-            Smooth::Log => "log",
-            Smooth::Sqrt => "sqrt",
-            Smooth::Sin => "sin",
-            Smooth::Cos => "cos",
-            Smooth::Tanh => "tanh",
-            Smooth::Sigmoid => "sigmoid",
-            Smooth::Power(_) => "^",
+            /// The name in the text language.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Smooth::$f => $name,)*
+                    Smooth::Power(_) => "^",
+                }
+            }
         }
-    }
+    };
+}
 
+named! {
+    Inv => "inv",
+    Exp => "exp",
+    Log => "log",
+    Sqrt => "sqrt",
+    Sin => "sin",
+    Cos => "cos",
+    Tanh => "tanh",
+    Sigmoid => "sigmoid",
+}
+
+impl Smooth {
     /// The function that is called by this name.
     pub fn from_name(name: &str) -> Option<Smooth> {
-        Smooth::NAMED.into_iter().find(|f| f.name() == name)
+        Smooth::NAMED.iter().copied().find(|f| f.name() == name)
     }
 
     /// The slope at `x`, where the value is `y`.
@@ -239,7 +248,7 @@ mod tests {
     /// All functions, powers of both signs among them.
     fn all() -> Vec<Smooth> {
         let powers = [-3, -1, 0, 1, 2, 3, 6].map(Smooth::Power);
-        Smooth::NAMED.into_iter().chain(powers).collect()
+        Smooth::NAMED.iter().copied().chain(powers).collect()
     }
 
     const POINTS: [f64; 16] =
@@ -274,7 +283,7 @@ mod tests {
     #[test]
     fn names_are_theirs() {
         for f in Smooth::NAMED {
-            assert_eq!(Smooth::from_name(f.name()), Some(f));
+            assert_eq!(Smooth::from_name(f.name()), Some(*f));
         }
         assert_eq!(Smooth::from_name("^"), None);
     }

@@ -101,7 +101,7 @@ fn check(p: &Program, x: &[Tensor<f64>]) {
 fn every_smooth_operation_of_one_argument_has_its_derivative() {
     let all: &[f64] = &[-2.5, -2.0, -0.4, -0.3, 0.0, 0.2, 0.6, 0.7, 1.0, 3.0, 3.5];
     let powers = [0, 1, 2, 3, 7, -1, -3].map(Smooth::Power);
-    for f in Smooth::NAMED.into_iter().chain(powers) {
+    for f in Smooth::NAMED.iter().copied().chain(powers) {
         let inside = |x: f64| {
             let side = x.partial_cmp(&0.0).expect("a number");
             f.outside(side).is_none() && (side.is_ne() || f.singular_at_zero().is_none())
