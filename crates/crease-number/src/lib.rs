@@ -47,7 +47,7 @@ pub use field::Field61;
 pub use interval::Interval;
 pub use mixed::Mixed;
 pub use rational::{ParseRationalError, Rational};
-pub use smooth::{Algebra, Numbers, Slope, Smooth};
+pub use smooth::{Algebra, Domain, Facts, Numbers, Slope, Smooth};
 
 use std::cmp::Ordering;
 use std::fmt::{Debug, Display};

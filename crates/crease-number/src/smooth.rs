@@ -115,6 +115,36 @@ impl<N: Number> Algebra for Numbers<N> {
     }
 }
 
+/// Where a function has values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// Everywhere.
+    All,
+    /// Everywhere but at 0.
+    NotZero,
+    /// Right of 0.
+    Positive,
+    /// At 0 and right of it.
+    NotNegative,
+}
+
+/// What holds of a [`Smooth`] function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Where it has values.
+    pub domain: Domain,
+    /// What is singular on the edge of the domain, at 0: there is a value, but the slope is infinite.
+    pub singular_at_zero: Option<&'static str>,
+    /// Whether a finite argument always has a finite value, in floating point too.
+    pub is_total: bool,
+    /// Whether an argument that is not finite always shows: the value is not finite either.
+    pub shows_infinity: bool,
+    /// Whether the slope is finite wherever argument and value are, in floating point too.
+    pub is_tame: bool,
+    /// Whether no value is negative.
+    pub is_nonnegative: bool,
+}
+
 macro_rules! named {
     ($($f:ident => $name:literal),* $(,)?) => {
         impl Smooth {
@@ -181,62 +211,54 @@ impl Smooth {
         })
     }
 
+    /// What holds of the function, a row for each.
+    pub const fn facts(self) -> Facts {
+        let plain = Facts {
+            domain: Domain::All,
+            singular_at_zero: None,
+            is_total: false,
+            shows_infinity: false,
+            is_tame: true,
+            is_nonnegative: false,
+        };
+        match self {
+            Smooth::Inv => Facts { domain: Domain::NotZero, is_tame: false, ..plain },
+            Smooth::Exp => Facts { is_nonnegative: true, ..plain },
+            Smooth::Log => Facts { domain: Domain::Positive, shows_infinity: true, is_tame: false, ..plain },
+            Smooth::Sqrt => Facts {
+                domain: Domain::NotNegative,
+                singular_at_zero: Some("the square root has infinite slope at 0"),
+                shows_infinity: true,
+                is_tame: false,
+                is_nonnegative: true,
+                ..plain
+            },
+            Smooth::Sin | Smooth::Cos | Smooth::Tanh => Facts { is_total: true, ..plain },
+            Smooth::Sigmoid => Facts { is_total: true, is_nonnegative: true, ..plain },
+            Smooth::Power(k) => Facts {
+                domain: if k < 0 { Domain::NotZero } else { Domain::All },
+                is_total: matches!(k, 0 | 1),
+                shows_infinity: k > 0,
+                is_tame: matches!(k, 0..=2),
+                is_nonnegative: k % 2 == 0,
+                ..plain
+            },
+        }
+    }
+
     /// Why there is no value at arguments on this side of 0, if there is none.
     pub fn outside(self, side: Ordering) -> Option<NumberError> {
+        let inside = match self.facts().domain {
+            Domain::All => true,
+            Domain::NotZero => side.is_ne(),
+            Domain::Positive => side.is_gt(),
+            Domain::NotNegative => side.is_ge(),
+        };
         match self {
-            Smooth::Inv if side.is_eq() => Some(NumberError::DivisionByZero),
-            Smooth::Power(k) if k < 0 && side.is_eq() => Some(NumberError::DivisionByZero),
-            Smooth::Log if side.is_le() => Some(NumberError::LogOfNonPositive),
-            Smooth::Sqrt if side.is_lt() => Some(NumberError::SqrtOfNegative),
-            Smooth::Inv | Smooth::Power(_) | Smooth::Log | Smooth::Sqrt => None,
-            Smooth::Exp | Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => None,
-        }
-    }
-
-    /// What is singular on the edge of the domain, at 0: there is a value, but the slope is infinite.
-    pub fn singular_at_zero(self) -> Option<&'static str> {
-        match self {
-            Smooth::Sqrt => Some("the square root has infinite slope at 0"),
-            Smooth::Inv | Smooth::Exp | Smooth::Log | Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => {
-                None
-            }
-            Smooth::Power(_) => None,
-        }
-    }
-
-    /// Whether a finite argument always has a finite value, in floating point too.
-    pub fn is_total(self) -> bool {
-        match self {
-            Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => true,
-            Smooth::Power(k) => matches!(k, 0 | 1),
-            Smooth::Inv | Smooth::Exp | Smooth::Log | Smooth::Sqrt => false,
-        }
-    }
-
-    /// Whether an argument that is not finite always shows: the value is not finite either.
-    pub fn shows_infinity(self) -> bool {
-        match self {
-            Smooth::Sqrt | Smooth::Log => true,
-            Smooth::Power(k) => k > 0,
-            Smooth::Inv | Smooth::Exp | Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => false,
-        }
-    }
-
-    /// Whether the slope is finite wherever argument and value are, in floating point too.
-    pub fn is_tame(self) -> bool {
-        match self {
-            Smooth::Exp | Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => true,
-            Smooth::Power(k) => matches!(k, 0..=2),
-            Smooth::Inv | Smooth::Log | Smooth::Sqrt => false,
-        }
-    }
-
-    /// Whether no value is negative.
-    pub fn is_nonnegative(self) -> bool {
-        match self {
-            Smooth::Exp | Smooth::Sqrt | Smooth::Sigmoid => true,
-            Smooth::Power(k) => k % 2 == 0,
-            Smooth::Inv | Smooth::Log | Smooth::Sin | Smooth::Cos | Smooth::Tanh => false,
+            _ if inside => None,
+            Smooth::Log => Some(NumberError::LogOfNonPositive),
+            Smooth::Sqrt => Some(NumberError::SqrtOfNegative),
+            _ => Some(NumberError::DivisionByZero),
         }
     }
 }
@@ -262,20 +284,20 @@ mod tests {
                 let side = x.partial_cmp(&0.0).unwrap();
                 assert!(f.outside(side).is_none() || !y.is_finite(), "{f:?} {x}");
                 assert!(!y.is_nan() || f.outside(side).is_some(), "{f:?} {x}");
-                assert!(!f.is_total() || y.is_finite(), "{f:?} {x}");
-                assert!(!f.is_nonnegative() || y.is_nan() || y >= 0.0, "{f:?} {x}");
+                assert!(!f.facts().is_total || y.is_finite(), "{f:?} {x}");
+                assert!(!f.facts().is_nonnegative || y.is_nan() || y >= 0.0, "{f:?} {x}");
                 let slope = match f.slope(&mut Numbers::new(), &x, &y).unwrap() {
                     Slope::Zero => 0.0,
                     Slope::One => 1.0,
                     Slope::Plus(w) | Slope::Minus(w) => w,
                 };
-                assert!(!f.is_tame() || !y.is_finite() || slope.is_finite(), "{f:?} {x} {slope}");
-                if f.singular_at_zero().is_some() && x == 0.0 {
+                assert!(!f.facts().is_tame || !y.is_finite() || slope.is_finite(), "{f:?} {x} {slope}");
+                if f.facts().singular_at_zero.is_some() && x == 0.0 {
                     assert!(y.is_finite() && !slope.is_finite(), "{f:?}");
                 }
             }
             for x in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
-                assert!(!f.shows_infinity() || !x.smooth(f).unwrap().is_finite(), "{f:?} {x}");
+                assert!(!f.facts().shows_infinity || !x.smooth(f).unwrap().is_finite(), "{f:?} {x}");
             }
         }
     }

@@ -219,7 +219,7 @@ impl Analysis<Node> for Facts {
             Node::Power(k, [a]) => (k % 2 == 0 || up(*a), k % 2 != 0 && down(*a)),
             Node::Opaque(op, _) => {
                 let nonnegative = match &graph.analysis.ops[*op as usize] {
-                    Op::Smooth(f) => f.is_nonnegative(),
+                    Op::Smooth(f) => f.facts().is_nonnegative,
                     Op::Compare(_) => true,
                     _ => false,
                 };

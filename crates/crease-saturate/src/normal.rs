@@ -278,7 +278,7 @@ impl Atoms {
     fn nonnegative(&self, a: &Poly) -> bool {
         let atom = |id: u32| match self.key(id) {
             Key::Relu(_) => true,
-            Key::Other(op, _, 0) => matches!(op, Op::Smooth(f) if f.is_nonnegative()),
+            Key::Other(op, _, 0) => matches!(op, Op::Smooth(f) if f.facts().is_nonnegative),
             _ => false,
         };
         a.0.iter().all(|(m, c)| c.is_positive() && m.iter().all(|&(id, k)| k % 2 == 0 || atom(id)))

@@ -52,7 +52,7 @@ impl Localizer<'_> {
             }
             Op::Smooth(f) => {
                 // a tangent that vanishes proves nothing here: sqrt(x^2) is |x|
-                if let Some(why) = f.singular_at_zero()
+                if let Some(why) = f.facts().singular_at_zero
                     && self.compare(x, &Mixed::zero())?.is_eq()
                 {
                     let why = format!("{why}, and its argument is 0 here but not around");

@@ -104,7 +104,7 @@ fn every_smooth_operation_of_one_argument_has_its_derivative() {
     for f in Smooth::NAMED.iter().copied().chain(powers) {
         let inside = |x: f64| {
             let side = x.partial_cmp(&0.0).expect("a number");
-            f.outside(side).is_none() && (side.is_ne() || f.singular_at_zero().is_none())
+            f.outside(side).is_none() && (side.is_ne() || f.facts().singular_at_zero.is_none())
         };
         let points: Vec<f64> = all.iter().copied().filter(|&x| inside(x)).collect();
         assert!(points.len() > 4, "{f:?}");

@@ -61,7 +61,7 @@ fn makes<T: Float>(unit: &Unit<T>) -> bool {
     let large = |s: T| s.size() > T::ONE;
     match unit {
         Unit::Add | Unit::Sub | Unit::Mul | Unit::Div | Unit::TimesRelu => true,
-        Unit::Smooth(f) => !f.is_total(),
+        Unit::Smooth(f) => !f.facts().is_total,
         Unit::TimesSlope(s) | Unit::Leaky(s) | Unit::Elu(s) | Unit::EluSlope(s, _) => large(*s),
         Unit::Max
         | Unit::Min
@@ -95,7 +95,7 @@ fn shows<T>(unit: &Unit<T>) -> &'static [usize] {
     match unit {
         Unit::Add | Unit::Sub | Unit::Mul => &[0, 1],
         Unit::Div | Unit::TimesRelu => &[0],
-        Unit::Smooth(f) if f.shows_infinity() && !f.is_total() => &[0],
+        Unit::Smooth(f) if f.facts().shows_infinity && !f.facts().is_total => &[0],
         _ => &[],
     }
 }

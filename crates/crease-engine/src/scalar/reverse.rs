@@ -61,7 +61,7 @@ impl<T: Float, const L: usize> Kernel for Reverse<'_, T, L> {
 #[inline(always)]
 fn may_be_steep<T>(unit: &Unit<T>) -> bool {
     match unit {
-        Unit::Smooth(f) => !f.is_tame(),
+        Unit::Smooth(f) => !f.facts().is_tame,
         _ => false,
     }
 }
