@@ -488,6 +488,8 @@ function! {
     tanh => Smooth::Tanh;
     /// The logistic function, element by element.
     sigmoid => Smooth::Sigmoid;
+    /// `log(1 + exp(x))`, element by element.
+    softplus => Smooth::Softplus;
 }
 
 /// `x` where positive, else `slope * x`.

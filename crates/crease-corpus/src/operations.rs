@@ -32,6 +32,7 @@ names! {
     Op::Smooth(Smooth::Cos) => "cos",
     Op::Smooth(Smooth::Tanh) => "tanh",
     Op::Smooth(Smooth::Sigmoid) => "sigmoid",
+    Op::Smooth(Smooth::Softplus) => "softplus",
     Op::Smooth(Smooth::Power(_)) => "power",
     Op::LogSumExp(Lane::Args) => "logsumexp of arguments",
     Op::LogSumExp(Lane::Axis) => "logsumexp of an axis",

@@ -58,6 +58,8 @@ pub trait Float:
     #[doc(hidden)]
     fn library_ln(self) -> Self;
     #[doc(hidden)]
+    fn library_ln_1p(self) -> Self;
+    #[doc(hidden)]
     fn library_tanh(self) -> Self;
     #[doc(hidden)]
     fn library_sin(self) -> Self;
@@ -72,6 +74,13 @@ pub trait Float:
     fn fused_exp(self) -> Self;
     #[doc(hidden)]
     fn vector_ln(self) -> Self;
+    /// The logarithm of one more: that of the rounded sum, and what was rounded off beside it.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn vector_ln_1p(self) -> Self {
+        let sum = Self::ONE + self;
+        sum.vector_ln() - ((sum - Self::ONE) - self) / sum
+    }
     #[doc(hidden)]
     fn vector_tanh(self) -> Self;
     #[doc(hidden)]
@@ -114,6 +123,10 @@ macro_rules! float {
             #[inline(always)]
             fn library_ln(self) -> Self {
                 $t::ln(self)
+            }
+            #[inline(always)]
+            fn library_ln_1p(self) -> Self {
+                $t::ln_1p(self)
             }
             #[inline(always)]
             fn library_tanh(self) -> Self {
@@ -212,6 +225,12 @@ pub(crate) fn sigmoid<T: Float>(x: T, exp: impl Fn(T) -> T) -> T {
     top / (T::ONE + e)
 }
 
+/// `log(1 + exp(x))` by the interpreter's formula, with a choice of logarithm and exponential.
+#[inline(always)]
+pub(crate) fn softplus<T: Float>(x: T, ln_1p: impl Fn(T) -> T, exp: impl Fn(T) -> T) -> T {
+    relu(x) + ln_1p(exp(-x.size()))
+}
+
 /// Whether all numbers of a slice are finite.
 pub(crate) fn all_finite<T: Float>(xs: &[T]) -> bool {
     // finite numbers times 0 add up to 0, anything else to NaN
@@ -242,6 +261,7 @@ mod tests {
         for a in odd {
             assert!(same(relu(a), Number::relu(&a).unwrap()));
             assert!(same(sigmoid(a, f64::exp), Number::sigmoid(&a).unwrap()), "{a}");
+            assert!(same(softplus(a, f64::ln_1p, f64::exp), a.smooth(crease_core::Smooth::Softplus).unwrap()), "{a}");
             assert_eq!(all_finite(&[1.0, a]), a.is_finite());
             assert_eq!(all_finite(&[&[1.0; 40][..], &[a], &[2.0; 40]].concat()), a.is_finite());
             for b in odd {

@@ -81,7 +81,7 @@ impl<T> Unit<T> {
 macro_rules! units {
     ($unit:expr, $vector:expr, $one:ident, $two:ident, $pick:expr) => {{
         use crease_core::Smooth;
-        use $crate::float::{maximum, minimum, relu, sigmoid, slope, truth};
+        use $crate::float::{maximum, minimum, relu, sigmoid, slope, softplus, truth};
         match $unit {
             Unit::Add => $two!(|a, b| a + b),
             Unit::Sub => $two!(|a, b| a - b),
@@ -113,6 +113,8 @@ macro_rules! units {
                 Smooth::Tanh => $one!(|a| a.library_tanh()),
                 Smooth::Sigmoid if $vector => $one!(|a| sigmoid(a, |x: T| x.vector_exp())),
                 Smooth::Sigmoid => $one!(|a| sigmoid(a, |x: T| x.library_exp())),
+                Smooth::Softplus if $vector => $one!(|a| softplus(a, |e: T| e.vector_ln_1p(), |x: T| x.vector_exp())),
+                Smooth::Softplus => $one!(|a| softplus(a, |e: T| e.library_ln_1p(), |x: T| x.library_exp())),
                 Smooth::Power(2) => $one!(|a| a * a),
                 Smooth::Power(k) => $one!(|a| a.library_powi(k)),
             },

@@ -114,6 +114,22 @@ fn exp_bounds(x: &Float, bits: u32) -> Bounds {
     outward!(bits, c => c.exp(x, None), c.exp(x, None))
 }
 
+/// max(x, 0) + log(1 + exp(-|x|)), of which the exponential is at most 1.
+fn softplus_bounds(x: &Float, bits: u32) -> Bounds {
+    let right = sign(x).is_gt();
+    let (Some(low), Some(high)) = exp_bounds(&if right { negated(x) } else { x.clone() }, bits) else {
+        return (None, None);
+    };
+    let log = |x: &Float| match tiny(x, bits) {
+        true => just_below(x, bits),
+        false => outward!(bits, c => c.ln_1p(x, None), c.ln_1p(x, None)),
+    };
+    match (log(&low).0, log(&high).1) {
+        (Some(low), Some(high)) if right => outward!(bits, c => c.add(x, &low), c.add(x, &high)),
+        tail => tail,
+    }
+}
+
 fn tanh_bounds(x: &Float, bits: u32) -> Bounds {
     if tiny(x, bits) {
         return just_below(x, bits);
@@ -313,6 +329,7 @@ impl Enclosure {
             Smooth::Cos => Ok(self.cos()),
             Smooth::Tanh => Ok(self.tanh()),
             Smooth::Sigmoid => Ok(self.sigmoid()),
+            Smooth::Softplus => Ok(self.softplus()),
             Smooth::Power(k) => self.powi(k),
         }
     }
@@ -394,6 +411,11 @@ impl Enclosure {
             // the exponential is too large to be written down
             Err(_) => Enclosure::between(Float::zero(), Float::one(), self.bits),
         }
+    }
+
+    /// `log(1 + exp(x))`.
+    pub fn softplus(&self) -> Enclosure {
+        self.increasing(softplus_bounds)
     }
 
     /// The hyperbolic tangent.

@@ -118,6 +118,8 @@ impl Number for Field61 {
     }
 
     fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
+        // residues do not determine the others
+        let not_exact = |f: Smooth| Err(NumberError::NotExact { operation: f.name() });
         match f {
             Smooth::Inv => match self.0 {
                 0 => Err(NumberError::DivisionByZero),
@@ -129,9 +131,8 @@ impl Number for Field61 {
                 let power = self.pow(u64::from(k.unsigned_abs()));
                 if k < 0 { power.inv() } else { Ok(power) }
             }
-            Smooth::Exp | Smooth::Log | Smooth::Sqrt | Smooth::Sin | Smooth::Cos | Smooth::Tanh | Smooth::Sigmoid => {
-                Err(NumberError::NotExact { operation: f.name() })
-            }
+            Smooth::Exp | Smooth::Log | Smooth::Sqrt | Smooth::Sin | Smooth::Cos | Smooth::Tanh => not_exact(f),
+            Smooth::Sigmoid | Smooth::Softplus => not_exact(f),
         }
     }
 

@@ -65,6 +65,7 @@ macro_rules! float_number {
                         let e = $float::exp(x);
                         e / (1.0 + e)
                     }
+                    Smooth::Softplus => (if x <= 0.0 { 0.0 } else { x }) + $float::ln_1p($float::exp(-$float::abs(x))),
                     Smooth::Power(k) => $float::powi(x, k),
                 })
             }

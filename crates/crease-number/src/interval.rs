@@ -279,6 +279,17 @@ fn tanh_bounds(x: f64) -> (f64, f64) {
     }
 }
 
+fn softplus_bounds(x: f64) -> (f64, f64) {
+    match x {
+        f64::NEG_INFINITY => (0.0, 0.0),
+        f64::INFINITY => (709.0, x),
+        _ => {
+            let (lo, hi) = around(x, Enclosure::softplus);
+            (lo.max(0.0), hi)
+        }
+    }
+}
+
 impl Interval {
     fn power(&self, n: u32) -> Interval {
         let (at_lo, at_hi) = (power_bounds(self.lo.abs(), n), power_bounds(self.hi.abs(), n));
@@ -376,6 +387,7 @@ impl Number for Interval {
             Smooth::Tanh => self.increasing(tanh_bounds),
             // the argument occurs once, so this is as tight as its parts
             Smooth::Sigmoid => return self.neg().exp()?.add(&Self::one()).inv(),
+            Smooth::Softplus => self.increasing(softplus_bounds),
             Smooth::Power(k) if k < 0 => return self.power(k.unsigned_abs()).inv(),
             Smooth::Power(k) => self.power(k.unsigned_abs()),
         })
@@ -518,6 +530,7 @@ mod tests {
             prop_assert!(near(x.cos().unwrap(), s.cos()));
             prop_assert!(near(x.tanh().unwrap(), s.tanh()));
             prop_assert!(near(x.sigmoid().unwrap(), Number::sigmoid(&s).unwrap()));
+            prop_assert!(near(x.smooth(Smooth::Softplus).unwrap(), s.smooth(Smooth::Softplus).unwrap()));
             if a > 0.0 {
                 prop_assert!(near(x.log().unwrap(), s.ln()));
             }

@@ -33,6 +33,8 @@ pub enum Smooth {
     Tanh,
     /// `1 / (1 + exp(-a))`.
     Sigmoid,
+    /// `log(1 + exp(a))`.
+    Softplus,
     /// `a ^ k` for an integer k.
     Power(i32),
 }
@@ -171,6 +173,7 @@ named! {
     Cos => "cos",
     Tanh => "tanh",
     Sigmoid => "sigmoid",
+    Softplus => "softplus",
 }
 
 impl Smooth {
@@ -201,6 +204,7 @@ impl Smooth {
                 let rest = a.sub(&one, y)?;
                 Slope::Plus(a.mul(y, &rest)?)
             }
+            Smooth::Softplus => Slope::Plus(a.smooth(Smooth::Sigmoid, x)?),
             Smooth::Power(0) => Slope::Zero,
             Smooth::Power(1) => Slope::One,
             Smooth::Power(k) => {
@@ -234,7 +238,7 @@ impl Smooth {
                 ..plain
             },
             Smooth::Sin | Smooth::Cos | Smooth::Tanh => Facts { is_total: true, ..plain },
-            Smooth::Sigmoid => Facts { is_total: true, is_nonnegative: true, ..plain },
+            Smooth::Sigmoid | Smooth::Softplus => Facts { is_total: true, is_nonnegative: true, ..plain },
             Smooth::Power(k) => Facts {
                 domain: if k < 0 { Domain::NotZero } else { Domain::All },
                 is_total: matches!(k, 0 | 1),

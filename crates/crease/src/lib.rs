@@ -91,7 +91,8 @@ pub use crease_core::differentiate::{
     DiffError, How, Mode, Selection, SelectionError, Technique, backprop, forprop, gradient, jvp_batch,
 };
 pub use crease_core::{
-    abs, concat, cos, elu, exp, inv, leaky_relu, log, max, max_linear, min, relu, sigmoid, sin, sqrt, tanh, times_relu,
+    abs, concat, cos, elu, exp, inv, leaky_relu, log, max, max_linear, min, relu, sigmoid, sin, softplus, sqrt, tanh,
+    times_relu,
 };
 
 /// The examples of the README, compiled and run with the doc tests.

@@ -248,6 +248,12 @@ impl Lowering<'_> {
                 self.b.elementwise(Smooth::Inv, &[power])?
             }
             Op::Smooth(Smooth::Sigmoid) if smooth => self.sigmoid(args[0])?,
+            Op::Smooth(Smooth::Softplus) if smooth => {
+                let power = self.b.elementwise(Smooth::Exp, &args[..1])?;
+                let one = self.b.constant(1);
+                let sum = self.b.add(power, one)?;
+                self.b.elementwise(Smooth::Log, &[sum])?
+            }
             Op::Smooth(Smooth::Tanh) if smooth => {
                 // tanh(a) = 2 sigmoid(2 a) - 1
                 let (two, minus) = (self.b.constant(2), self.b.constant(-1));

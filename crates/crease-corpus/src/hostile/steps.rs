@@ -42,6 +42,7 @@ impl Grower<'_> {
             Op::Smooth(Smooth::Cos),
             Op::Smooth(Smooth::Tanh),
             Op::Smooth(Smooth::Sigmoid),
+            Op::Smooth(Smooth::Softplus),
             Op::Smooth(Smooth::Inv),
             Op::Smooth(Smooth::Power(k)),
             Op::Smooth(Smooth::Power(k)),

@@ -96,6 +96,7 @@ impl Arithmetic {
             Op::Smooth(Smooth::Cos) => self.cos(&x[0])?,
             Op::Smooth(Smooth::Tanh) => self.tanh(&x[0])?,
             Op::Smooth(Smooth::Sigmoid) => self.sigmoid(&x[0])?,
+            Op::Smooth(Smooth::Softplus) => self.softplus(&x[0])?,
             Op::Smooth(Smooth::Power(k)) => self.power(&x[0], *k)?,
             Op::LogSumExp(_) => self.log_sum_exp(x)?,
             Op::Compare(how) => self.compare(*how, &x[0], &x[1])?,

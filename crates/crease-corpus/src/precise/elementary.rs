@@ -159,6 +159,19 @@ impl Arithmetic {
         Ok(Number::Ball(Ball { mid: value.mid, error: sum(&[value.error, ball.error]), name }))
     }
 
+    /// `log(1 + exp(x))`.
+    pub fn softplus(&self, x: &Number) -> Result<Number, Fault> {
+        let ball = self.ball(x);
+        let name = name("softplus", 0, &[ball.name]);
+        let right = ball.mid > Float::ZERO;
+        // at the middle of the ball, which is another number than what has its name
+        let mid = Number::Ball(Ball { mid: ball.mid.clone(), error: NONE, name: name ^ 1 });
+        let falling = self.exp(&if right { self.neg(&mid) } else { mid.clone() })?;
+        let tail = self.log(&self.add(&Number::one(), &falling)?)?;
+        let value = self.ball(&if right { self.add(&mid, &tail)? } else { tail });
+        Ok(Number::Ball(Ball { mid: value.mid, error: sum(&[value.error, ball.error]), name }))
+    }
+
     /// `left(x)` where x is negative and x elsewhere: a function with its kink at 0 that changes by at most `2^slope` times its
     /// argument.
     fn hinge(

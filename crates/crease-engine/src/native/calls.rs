@@ -1,7 +1,7 @@
 //! What generated code calls: functions of one number, and operations on many.
 
 use super::plan::ODD;
-use crate::float::{Float, all_finite, sigmoid};
+use crate::float::{Float, all_finite, sigmoid, softplus};
 use crate::kernel::lanes;
 use crate::unit::{LaneOp, Pick, Unit};
 use crease_core::Smooth;
@@ -113,6 +113,9 @@ pub(super) fn function<T: Float>(f: Smooth) -> Option<extern "C" fn(T) -> T> {
     extern "C" fn logistic<T: Float>(x: T) -> T {
         sigmoid(x, |x| x.library_exp())
     }
+    extern "C" fn log_of_sum<T: Float>(x: T) -> T {
+        softplus(x, |x| x.library_ln_1p(), |x| x.library_exp())
+    }
     match f {
         Smooth::Exp => Some(exp),
         Smooth::Log => Some(ln),
@@ -120,6 +123,7 @@ pub(super) fn function<T: Float>(f: Smooth) -> Option<extern "C" fn(T) -> T> {
         Smooth::Cos => Some(cos),
         Smooth::Tanh => Some(tanh),
         Smooth::Sigmoid => Some(logistic),
+        Smooth::Softplus => Some(log_of_sum),
         // a division, an instruction, a function of the exponent too
         Smooth::Inv | Smooth::Sqrt | Smooth::Power(_) => None,
     }

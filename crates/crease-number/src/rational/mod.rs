@@ -625,6 +625,7 @@ impl Number for Rational {
             Smooth::Sqrt => self.root(),
             Smooth::Sin | Smooth::Tanh => self.is_zero().then_some(Rational::ZERO),
             Smooth::Sigmoid => self.is_zero().then(|| Rational::ONE.half()),
+            Smooth::Softplus => None,
             Smooth::Power(k) => return self.pow(k).ok_or(NumberError::TooLarge),
         };
         exact.ok_or(NumberError::NotExact { operation: f.name() })

@@ -1,6 +1,6 @@
 //! Layers: what each does to a shape, which weights it has, and how it is traced.
 
-use crease_core::{Conv2d, Var, Window, abs, elu, leaky_relu, relu, sigmoid, tanh};
+use crease_core::{Conv2d, Var, Window, abs, elu, leaky_relu, relu, sigmoid, softplus, tanh};
 use std::fmt;
 
 /// A function applied to every number between two layers.
@@ -23,6 +23,8 @@ pub enum Activation {
     Tanh,
     /// The logistic function.
     Sigmoid,
+    /// `log(1 + exp(x))`.
+    Softplus,
     /// The absolute value.
     Abs,
     /// Nothing.
@@ -45,6 +47,7 @@ impl Activation {
             Activation::Elu(scale) => elu(x, scale),
             Activation::Tanh => tanh(x),
             Activation::Sigmoid => sigmoid(x),
+            Activation::Softplus => softplus(x),
             Activation::Abs => abs(x),
             Activation::Identity => x,
         }
