@@ -4,10 +4,11 @@
 //! because which branch runs is known only in the run; their branches are inlined.
 
 use crate::builder::{BuildError, Builder};
+use crate::flow::{Made, size};
 use crate::limits::Limits;
 use crate::op::Op;
-use crate::program::{Atom, Callee, Program};
-use std::collections::HashMap;
+use crate::program::{Atom, Callee, Program, ProgramId};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The largest number of calls and equations that are expanded unless told otherwise: some gigabytes once they are differentiated.
@@ -73,29 +74,28 @@ pub(crate) fn inline_traced(p: &Program) -> Result<(Program, Vec<u32>), InlineEr
 
 fn inline_all(p: &Program, limit: u64) -> Result<(Program, Vec<u32>), InlineError> {
     // branches of selections first, callees before callers
-    let mut done: HashMap<*const Program, Arc<Program>> = HashMap::new();
     let library = p.library();
-    let branches = |q: &Program| -> Vec<*const Program> {
-        let ids = q.equations().filter_map(|e| match e.op {
-            Op::Select(ids) => Some(ids.to_vec()),
-            _ => None,
-        });
-        ids.flatten().map(|id| Arc::as_ptr(&q.callee(id).program)).collect()
-    };
-    let mut wanted: std::collections::HashSet<*const Program> = branches(p).into_iter().collect();
-    for q in &library {
-        wanted.extend(branches(q));
-    }
+    let is_branch: HashSet<ProgramId> = library.iter().map(|q| &**q).chain([p]).flat_map(branches).collect();
+    let branches: Vec<&Arc<Program>> = library.iter().filter(|q| is_branch.contains(&q.id())).collect();
     // all branches together have to keep within the limit, before the first of them is expanded
-    let sizes = sizes(p, &library, &|_| true);
-    let branches = library.iter().filter(|q| wanted.contains(&Arc::as_ptr(q)));
-    let all = branches.clone().map(|q| sizes[&Arc::as_ptr(q)]).chain([sizes[&std::ptr::from_ref(p)]]);
+    let sizes = size::expanded(p, &|_| true);
+    let all = branches.iter().map(|q| sizes[q]).chain([sizes[p]]);
     within(p, all.fold(0, u128::saturating_add), limit)?;
+    let mut made = Made::default();
     for q in branches {
-        let inlined = Arc::new(expand(q, &|_| true, &done)?.0);
-        done.insert(Arc::as_ptr(q), inlined);
+        let inlined = Arc::new(expand(q, &|_| true, &made)?.0);
+        made.insert(q, inlined);
     }
-    expand(p, &|_| true, &done)
+    expand(p, &|_| true, &made)
+}
+
+/// The branches of the selections of a program.
+fn branches(p: &Program) -> Vec<ProgramId> {
+    let selections = p.equations().filter_map(|e| match e.op {
+        Op::Select(ids) => Some(ids),
+        _ => None,
+    });
+    selections.flatten().map(|&id| p.callee(id).program.id()).collect()
 }
 
 fn within(p: &Program, size: u128, limit: u64) -> Result<(), InlineError> {
@@ -111,8 +111,8 @@ fn shown(size: u128) -> String {
 
 /// The same function with those calls expanded that the test picks, here and in what they bring in.
 pub(crate) fn inline_where(p: &Program, pick: impl Fn(&Callee) -> bool, limit: u64) -> Result<Program, InlineError> {
-    within(p, sizes(p, &p.library(), &pick)[&std::ptr::from_ref(p)], limit)?;
-    Ok(expand(p, &pick, &HashMap::new())?.0)
+    within(p, size::expanded(p, &pick)[p], limit)?;
+    Ok(expand(p, &pick, &Made::default())?.0)
 }
 
 /// A program in the middle of its expansion.
@@ -122,11 +122,7 @@ struct Frame {
     next: usize,
 }
 
-fn expand(
-    p: &Program,
-    pick: &dyn Fn(&Callee) -> bool,
-    replaced: &HashMap<*const Program, Arc<Program>>,
-) -> Result<(Program, Vec<u32>), InlineError> {
+fn expand(p: &Program, pick: &dyn Fn(&Callee) -> bool, made: &Made) -> Result<(Program, Vec<u32>), InlineError> {
     let mut b = Builder::new(p.name());
     let inputs = b.inputs_of(p)?;
     let mut origins = Vec::new();
@@ -164,33 +160,11 @@ fn expand(
                 if depth == 0 {
                     b.set_origin(e.origin());
                 }
-                let mut ids = HashMap::new();
-                for &id in op.callees() {
-                    let c = program.callee(id);
-                    let q = replaced.get(&Arc::as_ptr(&c.program)).unwrap_or(&c.program).clone();
-                    ids.insert(id, b.callee(q, c.joint.clone())?);
-                }
-                let results = b.push(op.map_callees(|id| ids[&id]), &args)?;
+                let op = made.op(&mut b, &program, op)?;
+                let results = b.push(op, &args)?;
                 frame.map.extend(results);
                 origins.push(frames[0].next as u32 - 1);
             }
         }
     }
-}
-
-/// The number of calls and equations of a program and of all that it needs, after expansion. Calls count too: a program without
-/// equations can be called any number of times.
-fn sizes(p: &Program, library: &[Arc<Program>], pick: &dyn Fn(&Callee) -> bool) -> HashMap<*const Program, u128> {
-    let mut sizes: HashMap<*const Program, u128> = HashMap::new();
-    for q in library.iter().map(|q| &**q).chain([p]) {
-        let size = q.equations().fold(0u128, |n, e| {
-            let inside = match e.op {
-                Op::Call(id) if pick(q.callee(*id)) => sizes[&Arc::as_ptr(&q.callee(*id).program)],
-                _ => 0,
-            };
-            n.saturating_add(1).saturating_add(inside)
-        });
-        sizes.insert(std::ptr::from_ref(q), size);
-    }
-    sizes
 }

@@ -4,11 +4,12 @@
 //! disappears. Calls stay calls, of scalarized programs. An input `W[2, 2]` becomes `W_0_0`, `W_0_1`, `W_1_0`, `W_1_1`.
 
 use crate::builder::{BuildError, Builder};
+use crate::flow::Made;
 use crate::number::Rational;
 use crate::op::{Kink, Lane, Op};
 use crate::program::{Atom, Equation, Program};
 use crate::shape::Shape;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The same program with every tensor taken apart.
@@ -31,18 +32,13 @@ pub fn scalarize(p: &Program) -> Result<Program, BuildError> {
 
 /// Like [`scalarize`], with the equation of `p` from which each equation came.
 pub(crate) fn scalarize_traced(p: &Program) -> Result<(Program, Vec<u32>), BuildError> {
-    let mut done: HashMap<*const Program, Arc<Program>> = HashMap::new();
-    for q in p.library() {
-        let scalar = Arc::new(scalarize_one(&q, &done)?.0);
-        done.insert(Arc::as_ptr(&q), scalar);
-    }
-    scalarize_one(p, &done)
+    p.mapped(scalarize_one)
 }
 
 /// The elements of a value.
 type Elements = Arc<[Atom]>;
 
-fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<(Program, Vec<u32>), BuildError> {
+fn scalarize_one(p: &Program, made: &Made) -> Result<(Program, Vec<u32>), BuildError> {
     let mut origins = Vec::new();
     let mut b = Builder::new(p.name());
     b.room_for(numbers(p))?;
@@ -68,7 +64,7 @@ fn scalarize_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> R
     }
     for (i, e) in p.equations().enumerate() {
         b.set_origin(e.origin());
-        let mut scalars = Scalars { b: &mut b, p, values: &values, done };
+        let mut scalars = Scalars { b: &mut b, p, values: &values, made };
         let results = scalars.equation(&e)?;
         values.extend(results.into_iter().map(Elements::from));
         origins.resize(b.so_far().len(), i as u32);
@@ -99,7 +95,7 @@ struct Scalars<'a> {
     b: &'a mut Builder,
     p: &'a Program,
     values: &'a [Elements],
-    done: &'a HashMap<*const Program, Arc<Program>>,
+    made: &'a Made,
 }
 
 impl Scalars<'_> {
@@ -220,15 +216,9 @@ impl Scalars<'_> {
                 Atom::Const(_) => args.push(self.b.translate(self.p, &[], a)),
             }
         }
-        let mut ids = HashMap::new();
-        for &id in e.op.callees() {
-            let c = self.p.callee(id);
-            let joint = c.joint.as_ref().map(|j| self.done[&Arc::as_ptr(j)].clone());
-            // the scalarized joint returns many derivatives; the scalarized program has as many inputs
-            let program = self.done[&Arc::as_ptr(&c.program)].clone();
-            ids.insert(id, self.b.callee(program, joint)?);
-        }
-        let mut results = self.b.push(e.op.map_callees(|id| ids[&id]), &args)?.into_iter();
+        // the scalarized joint returns many derivatives; the scalarized program has as many inputs
+        let op = self.made.op(self.b, self.p, e.op)?;
+        let mut results = self.b.push(op, &args)?.into_iter();
         Ok(e.results().map(|v| results.by_ref().take(self.p.shape(v).len()).collect()).collect())
     }
 }

@@ -8,6 +8,7 @@
 
 use crate::builder::arithmetic::MAX_FOLDED_BITS;
 use crate::builder::{BuildError, Builder};
+use crate::flow::Made;
 use crate::number::{Number, Rational};
 use crate::op::{Kink, Op, Smooth};
 use crate::program::{Atom, Program};
@@ -15,7 +16,6 @@ use crate::shape::{Layout, Shape};
 use crate::views::{Views, definition};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 
 /// A program that computes the same and costs at most as much.
 ///
@@ -28,21 +28,11 @@ use std::sync::Arc;
 /// assert_eq!(simplify(&p).unwrap().len(), 2);
 /// ```
 pub fn simplify(p: &Program) -> Result<Program, BuildError> {
-    let mut done: HashMap<*const Program, Arc<Program>> = HashMap::new();
-    for q in p.library() {
-        let simpler = Arc::new(simplify_one(&q, &done)?);
-        done.insert(Arc::as_ptr(&q), simpler);
-    }
-    simplify_one(p, &done)
-}
-
-fn simplify_one(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<Program, BuildError> {
-    let forward = rewrite(p, done)?;
-    sweep(&forward)
+    Ok(p.mapped(|q, made| Ok::<_, BuildError>((sweep(&rewrite(q, made)?)?, ())))?.0)
 }
 
 /// Folds and shares, from the first equation to the last.
-fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<Program, BuildError> {
+fn rewrite(p: &Program, made: &Made) -> Result<Program, BuildError> {
     let mut b = Builder::new(p.name());
     let mut map = b.inputs_of(p)?;
     let mut seen: HashMap<u64, u32> = HashMap::new();
@@ -51,13 +41,7 @@ fn rewrite(p: &Program, done: &HashMap<*const Program, Arc<Program>>) -> Result<
     for e in p.equations() {
         b.set_origin(e.origin());
         let args = b.translate_all(p, &map, e.args);
-        let mut ids = HashMap::new();
-        for &id in e.op.callees() {
-            let c = p.callee(id);
-            let find = |q: &Arc<Program>| done.get(&Arc::as_ptr(q)).unwrap_or(q).clone();
-            ids.insert(id, b.callee(find(&c.program), c.joint.as_ref().map(find))?);
-        }
-        let op = e.op.map_callees(|id| ids[&id]);
+        let op = made.op(&mut b, p, e.op)?;
         if let Op::View { layout, shape } = op {
             // what is read twice in the same way is read once, so that what is computed from it can be shared
             let key = (args[0], layout, shape);

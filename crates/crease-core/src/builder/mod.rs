@@ -12,7 +12,7 @@ pub use structure::{Conv2d, Window};
 
 use crate::number::Rational;
 use crate::op::{CalleeId, Op, OpError};
-use crate::program::{Atom, Callee, Callees, ConstId, Input, Origin, Origins, Program, Stored, Value};
+use crate::program::{Atom, Callee, Callees, ConstId, Input, Origin, Origins, Program, ProgramId, Stored, Value};
 use crate::shape::{Shape, ShapeError};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -119,7 +119,7 @@ pub struct Builder {
     op_ids: Table<Op>,
     const_ids: Table<Rational>,
     shape_ids: Table<Shape>,
-    callee_ids: HashMap<(*const Program, Option<*const Program>), CalleeId>,
+    callee_ids: HashMap<(ProgramId, Option<ProgramId>), CalleeId>,
     names: HashSet<Arc<str>>,
     origin: Option<Origin>,
 }
@@ -129,6 +129,7 @@ impl Builder {
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Builder {
             program: Program {
+                id: ProgramId::fresh(),
                 name: name.into(),
                 inputs: Vec::new(),
                 ops: Vec::new(),
@@ -252,7 +253,7 @@ impl Builder {
         if let Some(joint) = &joint {
             check_joint(&program, joint)?;
         }
-        let key = (Arc::as_ptr(&program), joint.as_ref().map(Arc::as_ptr));
+        let key = (program.id(), joint.as_ref().map(|q| q.id()));
         let list = &mut self.program.callees.0;
         Ok(*self.callee_ids.entry(key).or_insert_with(|| {
             list.push(Callee { program, joint });

@@ -8,7 +8,7 @@ use super::item::{Item, ItemKind};
 use super::price::Price;
 use crate::number::Count;
 use crate::op::{Choice, Kink, Lane, Op};
-use crate::program::{Atom, Equation, Program};
+use crate::program::{Atom, Equation, Program, ProgramId};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
@@ -124,20 +124,17 @@ pub fn tally(p: &Program) -> Tally {
 
 type Counted = (Tally, Vec<Known>);
 
-/// Counts programs that share callees, each callee once. What it has counted must live as long as it does.
+/// Counts programs that share callees, each callee once.
 #[derive(Default)]
 pub(crate) struct Counter {
-    memo: HashMap<(*const Program, Vec<Known>), Counted>,
-    columns: HashMap<*const Program, Columns>,
-    /// keeps the programs alive whose addresses are keys
-    keep: Vec<Arc<Program>>,
+    memo: HashMap<(ProgramId, Vec<Known>), Counted>,
+    columns: HashMap<ProgramId, Columns>,
 }
 
 impl Counter {
     /// Says that some equations of a program stand for several columns: they count so many times.
     pub fn stands_for(&mut self, p: &Arc<Program>, columns: Columns) {
-        self.columns.insert(Arc::as_ptr(p), columns);
-        self.keep.push(p.clone());
+        self.columns.insert(p.id(), columns);
     }
 
     /// The tally and which outputs are constants, when some inputs are.
@@ -156,10 +153,10 @@ impl Counter {
 fn count_values(
     p: &Program,
     inputs: Vec<Known>,
-    memo: &mut HashMap<(*const Program, Vec<Known>), Counted>,
-    columns: &HashMap<*const Program, Columns>,
+    memo: &mut HashMap<(ProgramId, Vec<Known>), Counted>,
+    columns: &HashMap<ProgramId, Columns>,
 ) -> (Tally, Vec<Known>) {
-    let new = |p, inputs| Frame::new(p, inputs, columns.get(&std::ptr::from_ref(p)));
+    let new = |p, inputs| Frame::new(p, inputs, columns.get(&p.id()));
     let mut frames = vec![new(p, inputs)];
     loop {
         let depth = frames.len() - 1;
@@ -173,7 +170,7 @@ fn count_values(
                 return (tally, values);
             }
             let outputs = program.outputs().iter().map(|&o| known(&values, o)).collect();
-            memo.insert((std::ptr::from_ref(program), inputs), (tally, outputs));
+            memo.insert((program.id(), inputs), (tally, outputs));
             continue;
         }
         let e = program.equation(frame.next);
@@ -201,7 +198,7 @@ fn count_values(
                 let mut dearest: Option<&Counted> = None;
                 for id in ids {
                     let callee = &*program.callee(*id).program;
-                    match memo.get(&(std::ptr::from_ref(callee), args.clone())) {
+                    match memo.get(&(callee.id(), args.clone())) {
                         None => missing = Some(callee),
                         Some(counted) => {
                             let unit = |c: &Counted| c.0.price().unit();

@@ -1,9 +1,8 @@
 //! The level of a program: how deep programs are nested in it. What is elementary is a matter of counting.
 
 use super::tally;
+use crate::flow::PerProgram;
 use crate::program::{Atom, Program};
-use std::collections::HashMap;
-use std::sync::Arc;
 
 impl Program {
     /// The level: 0 for a single elementary operation applied to the inputs as they come (which the paper identifies with the
@@ -15,19 +14,12 @@ impl Program {
     /// assert_eq!(trace(3, |x| x[0] * (x[1] + x[2])).unwrap().level(), 1);
     /// ```
     pub fn level(&self) -> usize {
-        let mut levels: HashMap<*const Program, usize> = HashMap::new();
-        for p in self.library() {
-            let level = p.level_above(&levels);
-            levels.insert(Arc::as_ptr(&p), level);
-        }
-        self.level_above(&levels)
-    }
-
-    fn level_above(&self, levels: &HashMap<*const Program, usize>) -> usize {
-        if self.callees().is_empty() && self.is_elementary() {
-            return 0;
-        }
-        1 + self.callees().iter().map(|c| levels[&Arc::as_ptr(&c.program)]).max().unwrap_or(0)
+        self.each(|p, levels: &PerProgram<usize>| {
+            if p.callees().is_empty() && p.is_elementary() {
+                return 0;
+            }
+            1 + p.callees().iter().map(|c| levels[&c.program]).max().unwrap_or(0)
+        })[self]
     }
 
     fn is_elementary(&self) -> bool {

@@ -9,12 +9,11 @@
 
 use super::{Dictionary, Outsider, outside};
 use crate::builder::{BuildError, Builder};
+use crate::flow::Made;
 use crate::number::Rational;
 use crate::op::{Kink, Lane, Op, Smooth};
 use crate::program::{Atom, Program};
 use crate::shape::{Layout, Shape};
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Why a program cannot be lowered.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -52,23 +51,14 @@ pub enum LowerError {
 /// ");
 /// ```
 pub fn lower(p: &Program, dictionary: Dictionary) -> Result<Program, LowerError> {
-    let mut done: HashMap<*const Program, Arc<Program>> = HashMap::new();
-    for q in p.library() {
-        let lowered = Arc::new(lower_one(&q, dictionary, &done)?);
-        done.insert(Arc::as_ptr(&q), lowered);
-    }
-    let lowered = lower_one(p, dictionary, &done)?;
+    let (lowered, ()) = p.mapped(|q, made| lower_one(q, dictionary, made).map(|q| (q, ())))?;
     match outside(&lowered, dictionary).into_iter().next() {
         Some(outsider) => Err(LowerError::Outside { outsider: outsider.into(), dictionary }),
         None => Ok(lowered),
     }
 }
 
-fn lower_one(
-    p: &Program,
-    dictionary: Dictionary,
-    done: &HashMap<*const Program, Arc<Program>>,
-) -> Result<Program, BuildError> {
+fn lower_one(p: &Program, dictionary: Dictionary, made: &Made) -> Result<Program, BuildError> {
     let mut b = Builder::new(p.name());
     let mut map = b.inputs_of(p)?;
     for e in p.equations() {
@@ -76,12 +66,8 @@ fn lower_one(
         let args = b.translate_all(p, &map, e.args);
         let results = match e.op {
             Op::Call(_) | Op::Select(_) => {
-                let mut ids = HashMap::new();
-                for &id in e.op.callees() {
-                    let q = done[&Arc::as_ptr(&p.callee(id).program)].clone();
-                    ids.insert(id, b.callee(q, None)?);
-                }
-                b.push(e.op.map_callees(|id| ids[&id]), &args)?
+                let op = made.op_alone(&mut b, p, e.op)?;
+                b.push(op, &args)?
             }
             op => Lowering { b: &mut b, dictionary }.op(op, &args)?,
         };

@@ -11,11 +11,9 @@ pub use lower::{LowerError, lower};
 
 use crate::cost::{Item, ItemKind, Known, Tally, count_equation, known};
 use crate::op::Smooth;
-use crate::program::Program;
-use crate::program::Site;
+use crate::program::{Program, ProgramId, Site};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::Arc;
 
 /// A set of operations. See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -115,18 +113,18 @@ impl fmt::Display for Outsider {
 /// ```
 pub fn outside(p: &Program, dictionary: Dictionary) -> Vec<Outsider> {
     let mut found = Vec::new();
-    let mut outputs: HashMap<*const Program, Vec<Known>> = HashMap::new();
+    let mut outputs: HashMap<ProgramId, Vec<Known>> = HashMap::new();
     let library = p.library();
     // what joint programs use is a matter of the derived dictionary
-    let mut run: HashSet<*const Program> = p.callees().iter().map(|c| Arc::as_ptr(&c.program)).collect();
+    let mut run: HashSet<ProgramId> = p.callees().iter().map(|c| c.program.id()).collect();
     for q in library.iter().rev() {
-        if run.contains(&Arc::as_ptr(q)) {
-            run.extend(q.callees().iter().map(|c| Arc::as_ptr(&c.program)));
+        if run.contains(&q.id()) {
+            run.extend(q.callees().iter().map(|c| c.program.id()));
         }
     }
-    for q in library.iter().filter(|q| run.contains(&Arc::as_ptr(q))) {
+    for q in library.iter().filter(|q| run.contains(&q.id())) {
         let known = outside_one(q, dictionary, &outputs, &mut found);
-        outputs.insert(Arc::as_ptr(q), known);
+        outputs.insert(q.id(), known);
     }
     outside_one(p, dictionary, &outputs, &mut found);
     found
@@ -135,14 +133,14 @@ pub fn outside(p: &Program, dictionary: Dictionary) -> Vec<Outsider> {
 fn outside_one(
     p: &Program,
     dictionary: Dictionary,
-    outputs: &HashMap<*const Program, Vec<Known>>,
+    outputs: &HashMap<ProgramId, Vec<Known>>,
     found: &mut Vec<Outsider>,
 ) -> Vec<Known> {
     let mut constants = vec![Known::Nothing; p.inputs().len()];
     for (i, e) in p.equations().enumerate() {
         let outsider = |item: String| Outsider { site: Site::new(p, i), item };
         match e.op {
-            crate::Op::Call(id) => constants.extend(outputs[&Arc::as_ptr(&p.callee(*id).program)].clone()),
+            crate::Op::Call(id) => constants.extend(outputs[&p.callee(*id).program.id()].clone()),
             crate::Op::Select(_) => {
                 if dictionary != Dictionary::Extended {
                     found.push(outsider("select".into()));

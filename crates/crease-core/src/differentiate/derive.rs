@@ -9,7 +9,7 @@ use crate::builder::{BuildError, Builder};
 use crate::cost::Columns;
 use crate::cost::Counter;
 use crate::op::Op;
-use crate::program::{Atom, Callee, Program};
+use crate::program::{Atom, Callee, Program, ProgramId};
 use crate::shape::{Layout, Shape};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ pub(super) struct Deriver<'h> {
     /// whether derived programs are only going to be counted: then one column of tangents stands for all of them
     only_counted: bool,
     /// the gradients of called programs, by the technique inside
-    joints: HashMap<(*const Program, Direction), Arc<Program>>,
+    joints: HashMap<(ProgramId, Direction), Arc<Program>>,
     /// tangents and adjoints of the branches of selections with several outputs
-    branches: HashMap<(*const Program, Direction, Option<usize>), Arc<Program>>,
+    branches: HashMap<(ProgramId, Direction, Option<usize>), Arc<Program>>,
     /// the branches of selections that return several outputs or tensors
-    in_selection: HashSet<*const Program>,
+    in_selection: HashSet<ProgramId>,
     pub counter: Counter,
     /// keeps the programs alive whose addresses are keys
     pub keep: Vec<Arc<Program>>,
@@ -58,7 +58,7 @@ impl<'h> Deriver<'h> {
                 _ => None,
             });
             let programs = branches.flat_map(|ids| ids.iter()).map(|id| &q.callee(*id).program);
-            d.in_selection.extend(programs.filter(|q| scalar_output(q).is_err()).map(Arc::as_ptr));
+            d.in_selection.extend(programs.filter(|q| scalar_output(q).is_err()).map(|q| q.id()));
         }
         // callees before callers, so that nothing here ever has to go deep
         for callee in d.needed(p) {
@@ -72,20 +72,20 @@ impl<'h> Deriver<'h> {
     /// The programs in the library that are differentiated on their own, callees first.
     fn needed(&self, p: &Program) -> Vec<Arc<Program>> {
         let library = p.library();
-        let mut wanted: HashSet<*const Program> = HashSet::new();
+        let mut wanted: HashSet<ProgramId> = HashSet::new();
         for q in library.iter().map(|q| &**q).chain([p]) {
             for e in q.equations() {
                 match e.op {
                     Op::Call(id) if self.technique(q.callee(*id)).is_some_and(|t| t != Technique::Joint) => {
-                        wanted.insert(Arc::as_ptr(&q.callee(*id).program));
+                        wanted.insert(q.callee(*id).program.id());
                     }
-                    Op::Select(ids) => wanted.extend(ids.iter().map(|id| Arc::as_ptr(&q.callee(*id).program))),
+                    Op::Select(ids) => wanted.extend(ids.iter().map(|id| q.callee(*id).program.id())),
                     _ => {}
                 }
             }
         }
         let scalar = |q: &Arc<Program>| scalar_output(q).is_ok();
-        library.into_iter().filter(|q| wanted.contains(&Arc::as_ptr(q)) && scalar(q)).collect()
+        library.into_iter().filter(|q| wanted.contains(&q.id()) && scalar(q)).collect()
     }
 
     /// How a call is treated on its own; nothing if it is differentiated through.
@@ -101,7 +101,7 @@ impl<'h> Deriver<'h> {
     }
 
     pub fn joint(&mut self, p: &Arc<Program>, direction: Direction) -> Result<Arc<Program>, DiffError> {
-        let key = (Arc::as_ptr(p), direction);
+        let key = (p.id(), direction);
         if let Some(known) = self.joints.get(&key) {
             return Ok(known.clone());
         }
@@ -137,15 +137,13 @@ impl<'h> Deriver<'h> {
         direction: Direction,
         lead: Option<usize>,
     ) -> Result<Arc<Program>, DiffError> {
-        let key = (Arc::as_ptr(p), direction, lead);
+        let key = (p.id(), direction, lead);
         if let Some(known) = self.branches.get(&key) {
             return Ok(known.clone());
         }
         // innermost first, so that nothing here goes deep
         for q in p.library() {
-            if self.in_selection.contains(&Arc::as_ptr(&q))
-                && !self.branches.contains_key(&(Arc::as_ptr(&q), direction, lead))
-            {
+            if self.in_selection.contains(&q.id()) && !self.branches.contains_key(&(q.id(), direction, lead)) {
                 self.derive_branch(&q, direction, lead)?;
             }
         }
@@ -158,7 +156,7 @@ impl<'h> Deriver<'h> {
         direction: Direction,
         lead: Option<usize>,
     ) -> Result<Arc<Program>, DiffError> {
-        let key = (Arc::as_ptr(p), direction, lead);
+        let key = (p.id(), direction, lead);
         let outputs = p.outputs().len();
         let (derived, columns) = match direction {
             Direction::Forward => self.jvp(p, lead)?,

@@ -12,8 +12,7 @@ use crate::builder::BuildError;
 use crate::inline::{InlineError, inline_traced};
 use crate::number::{Mixed, Number, NumberError, Rational};
 use crate::op::Op;
-use crate::program::Site;
-use crate::program::{Atom, Equation, Program};
+use crate::program::{Atom, Equation, Program, ProgramId, Site};
 use crate::run::{Arg, RunError, RunFault, apply, check_inputs};
 use crate::scalarize::scalarize_traced;
 use crate::tensor::Tensor;
@@ -197,7 +196,7 @@ pub(super) struct Localizer<'p> {
     /// results of operations on enclosed numbers: the same operation on the same values has the same result
     shared: HashMap<(Op, Vec<u32>), Vec<Local>>,
     /// results of branches of selections, by program and arguments; the programs outlive the pass
-    pub branches: HashMap<(*const Program, Vec<u32>), Vec<Local>>,
+    pub branches: HashMap<(ProgramId, Vec<u32>), Vec<Local>>,
 }
 
 impl<'p> Localizer<'p> {

@@ -190,7 +190,7 @@ impl Localizer<'_> {
         let numbers: Vec<u32> = args.iter().map(|x| x.number).collect();
         let branch = |m: &mut Self, i: usize| -> Result<Vec<Local>, LocalError> {
             let program = &q.callee(ids[i]).program;
-            let key = (std::sync::Arc::as_ptr(program), numbers.clone());
+            let key = (program.id(), numbers.clone());
             if let Some(known) = m.branches.get(&key) {
                 return Ok(known.clone());
             }

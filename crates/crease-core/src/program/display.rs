@@ -4,7 +4,7 @@
 //! the word a user would have written (`x[2]`, `transpose`, `sum`, `concat`, ...) where there is one, else in full.
 //! Infix operators fold constants when they are parsed, so an equation of constants alone prints as a call.
 
-use super::{Atom, Equation, Program, Value};
+use super::{Atom, Equation, Program, ProgramId, Value};
 use crate::number::Rational;
 use crate::op::{Choice, Kink, Lane, Logic, Op, Smooth, Ties};
 use crate::shape::{Layout, Shape, broadcast_layout, concat_layouts, sum_layout, transpose_layout};
@@ -76,26 +76,21 @@ const RESERVED: &[&str] = &[
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let library = self.library();
-        let mut owners: HashMap<*const Program, Vec<*const Program>> = HashMap::new();
+        let mut owners: HashMap<ProgramId, Vec<ProgramId>> = HashMap::new();
         for c in library.iter().map(|p| &**p).chain([self]).flat_map(|p| p.callees()) {
             if let Some(joint) = &c.joint {
-                let list = owners.entry(Arc::as_ptr(joint)).or_default();
-                if !list.contains(&Arc::as_ptr(&c.program)) {
-                    list.push(Arc::as_ptr(&c.program));
+                let list = owners.entry(joint.id()).or_default();
+                if !list.contains(&c.program.id()) {
+                    list.push(c.program.id());
                 }
             }
         }
-        let called: HashSet<*const Program> = library
-            .iter()
-            .map(|p| &**p)
-            .chain([self])
-            .flat_map(|p| p.callees())
-            .map(|c| Arc::as_ptr(&c.program))
-            .collect();
+        let called: HashSet<ProgramId> =
+            library.iter().map(|p| &**p).chain([self]).flat_map(|p| p.callees()).map(|c| c.program.id()).collect();
         let mut taken: HashSet<String> = reserved().map(String::from).collect();
-        let mut names: HashMap<*const Program, String> = HashMap::new();
+        let mut names: HashMap<ProgramId, String> = HashMap::new();
         for p in &library {
-            let key = Arc::as_ptr(p);
+            let key = p.id();
             if called.contains(&key) {
                 let name = fresh(p.name(), &mut taken);
                 print_one(f, "program", &name, p, &names)?;
@@ -151,7 +146,7 @@ fn print_one(
     keyword: &str,
     name: &str,
     p: &Program,
-    names: &HashMap<*const Program, String>,
+    names: &HashMap<ProgramId, String>,
 ) -> fmt::Result {
     let printer = Printer::new(p, names);
     write!(f, "{keyword} {name}(")?;
@@ -175,7 +170,7 @@ impl Program {
     /// An equation as it stands behind `let v = `, callees by their own names.
     pub(crate) fn equation_text(&self, i: usize) -> String {
         let e = self.equation(i);
-        let named = |p: &Arc<Program>| (Arc::as_ptr(p), p.name().to_string());
+        let named = |p: &Arc<Program>| (p.id(), p.name().to_string());
         let names = e.op.callees().iter().map(|id| named(&self.callee(*id).program)).collect();
         // inputs by their own names: finding others would take longer than the text is worth
         Printer { p: self, names: &names, inputs: Vec::new(), prefix: "v" }.equation(&e)
@@ -184,15 +179,15 @@ impl Program {
 
 struct Printer<'p> {
     p: &'p Program,
-    names: &'p HashMap<*const Program, String>,
+    names: &'p HashMap<ProgramId, String>,
     inputs: Vec<String>,
     prefix: &'static str,
 }
 
 impl<'p> Printer<'p> {
-    fn new(p: &'p Program, names: &'p HashMap<*const Program, String>) -> Self {
+    fn new(p: &'p Program, names: &'p HashMap<ProgramId, String>) -> Self {
         // only the names that stand in this program can clash in it
-        let called: Vec<&String> = p.callees().iter().filter_map(|c| names.get(&Arc::as_ptr(&c.program))).collect();
+        let called: Vec<&String> = p.callees().iter().filter_map(|c| names.get(&c.program.id())).collect();
         let mut taken: HashSet<String> = called.iter().map(|n| n.to_string()).collect();
         taken.extend(reserved().map(String::from));
         let inputs: Vec<String> = p.inputs().iter().map(|i| fresh(&i.name, &mut taken)).collect();
@@ -270,12 +265,12 @@ impl<'p> Printer<'p> {
                     self.call("matmul", e.args, &[("transpose", which.into())])
                 }
             },
-            Op::Call(id) => self.call(&self.names[&Arc::as_ptr(&self.p.callee(*id).program)], e.args, &[]),
+            Op::Call(id) => self.call(&self.names[&self.p.callee(*id).program.id()], e.args, &[]),
             Op::Select(ids) => {
                 let (conditions, args) = e.args.split_at(ids.len() - 1);
                 let conditions = conditions.iter().map(|&c| self.atom(c)).chain(["else".into()]);
                 let arms = conditions.zip(ids).map(|(c, id)| {
-                    let name = &self.names[&Arc::as_ptr(&self.p.callee(*id).program)];
+                    let name = &self.names[&self.p.callee(*id).program.id()];
                     format!("{c} => {}", self.call(name, args, &[]))
                 });
                 format!("select {{ {} }}", arms.collect::<Vec<_>>().join(", "))

@@ -25,6 +25,7 @@ use crate::shape::Shape;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A memory cell of Algorithm 1; prints as `v7`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -169,6 +170,25 @@ pub(crate) struct Stored {
     pub first_result: u32,
 }
 
+/// Which program this is: no two that were built have the same, and clones share theirs.
+///
+/// Programs are immutable, so what was found out about one can be kept under its id; addresses may be used again.
+///
+/// ```
+/// let p = crease_core::trace(1, |x| x[0] * x[0]).unwrap();
+/// assert_eq!(p.id(), p.clone().id());
+/// assert_ne!(p.id(), p.renamed("g").id());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProgramId(u64);
+
+impl ProgramId {
+    pub(crate) fn fresh() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        ProgramId(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// A program over a dictionary: Algorithm 1. See the [module](self).
 ///
 /// ```
@@ -179,6 +199,7 @@ pub(crate) struct Stored {
 /// ```
 #[derive(Clone)]
 pub struct Program {
+    pub(crate) id: ProgramId,
     pub(crate) name: Arc<str>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) ops: Vec<Op>,
@@ -193,6 +214,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// Which program this is.
+    pub fn id(&self) -> ProgramId {
+        self.id
+    }
+
     /// The name.
     pub fn name(&self) -> &str {
         &self.name
@@ -201,6 +227,7 @@ impl Program {
     /// The same program under another name.
     pub fn renamed(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = name.into();
+        self.id = ProgramId::fresh();
         self
     }
 
@@ -235,7 +262,7 @@ impl Program {
     /// ```
     pub fn with_outputs(&self, numbers: &[usize]) -> Option<Program> {
         let outputs = numbers.iter().map(|&k| self.outputs.get(k).copied()).collect::<Option<Vec<_>>>()?;
-        (!outputs.is_empty()).then(|| Program { outputs, ..self.clone() })
+        (!outputs.is_empty()).then(|| Program { id: ProgramId::fresh(), outputs, ..self.clone() })
     }
 
     /// The number of equations.
@@ -328,7 +355,7 @@ impl Program {
     /// This is the one way in which nesting is walked, and it does not recurse.
     pub fn library(&self) -> Vec<Arc<Program>> {
         let mut order: Vec<Arc<Program>> = Vec::new();
-        let mut state: HashMap<*const Program, bool> = HashMap::new();
+        let mut state: HashMap<ProgramId, bool> = HashMap::new();
         let needs = |p: &Program| {
             let mut out: Vec<Arc<Program>> = Vec::new();
             for c in p.callees() {
@@ -340,7 +367,7 @@ impl Program {
         };
         let mut stack = needs(self);
         while let Some(p) = stack.last().cloned() {
-            let key = Arc::as_ptr(&p);
+            let key = p.id();
             match state.get(&key) {
                 None => {
                     state.insert(key, false);
@@ -374,14 +401,14 @@ impl PartialEq for Program {
         if mine.len() != theirs.len() {
             return false;
         }
-        let number = |library: &[Arc<Program>]| -> HashMap<*const Program, usize> {
-            library.iter().enumerate().map(|(i, p)| (Arc::as_ptr(p), i)).collect()
+        let number = |library: &[Arc<Program>]| -> HashMap<ProgramId, usize> {
+            library.iter().enumerate().map(|(i, p)| (p.id(), i)).collect()
         };
         let (a, b) = (number(&mine), number(&theirs));
         let pairs = mine.iter().zip(&theirs).map(|(p, q)| (&**p, &**q));
         pairs
             .chain([(self, other)])
-            .all(|(p, q)| std::ptr::eq(p, q) || same_equations(p, q, |x, y| a[&Arc::as_ptr(x)] == b[&Arc::as_ptr(y)]))
+            .all(|(p, q)| std::ptr::eq(p, q) || same_equations(p, q, |x, y| a[&x.id()] == b[&y.id()]))
     }
 }
 

@@ -20,7 +20,7 @@ pub use limits::least_steps;
 use crate::limits::{Limits, Stop};
 use crate::number::{Number, NumberError};
 use crate::op::Op;
-use crate::program::{Atom, Equation, Program, Site};
+use crate::program::{Atom, Equation, Program, ProgramId, Site};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use limits::Meter;
@@ -360,12 +360,12 @@ impl<N: Number> Frame<'_, N> {
 
 struct Machine<N> {
     arithmetic: Arithmetic,
-    constants: HashMap<*const Program, std::sync::Arc<[N]>>,
+    constants: HashMap<ProgramId, std::sync::Arc<[N]>>,
 }
 
 impl<N: Number> Machine<N> {
     fn frame<'p>(&mut self, p: &'p Program, mut cells: Vec<Cell<N>>, into: usize) -> Result<Frame<'p, N>, RunError> {
-        let key = std::ptr::from_ref(p);
+        let key = p.id();
         let constants = match self.constants.get(&key) {
             Some(known) => known.clone(),
             None => {
