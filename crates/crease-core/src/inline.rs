@@ -16,6 +16,7 @@ pub const MAX_INLINED: u64 = Limits::DEFAULT.equations;
 
 /// Why a program cannot be inlined.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InlineError {
     /// Expanding all calls gives more than the limit, which is [`MAX_INLINED`] unless told otherwise.
     #[error(

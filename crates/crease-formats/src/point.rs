@@ -38,6 +38,7 @@ pub struct Point {
 /// assert_eq!(error.to_string(), "`v`: a list has 1 parts where the one before has 2");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PointError {
     /// A text that is not a point.
     #[error("{why}, at character {} of the point", at + 1)]

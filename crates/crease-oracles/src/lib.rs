@@ -57,6 +57,7 @@ use crease_core::number::{NumberError, Rational};
 
 /// Why an oracle has no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OracleError {
     /// A direction of the wrong dimension.
     #[error("a direction needs {expected} coordinates here, got {got}")]

@@ -198,6 +198,7 @@ impl fmt::Display for Limit {
 /// assert!(matches!(e, Error::Lower(_)), "{e}");
 /// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The program cannot be expressed in the dictionary.
     #[error(transparent)]

@@ -13,6 +13,7 @@ use crease_core::{BuildError, RunError, ShapeError};
 /// assert_eq!(error.to_string(), "division by zero, in `1 / x0` of program `backprop_f`");
 /// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The program could not be built: shapes that do not fit, or a constant that is not finite.
     #[error(transparent)]

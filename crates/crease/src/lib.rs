@@ -81,9 +81,9 @@ pub use crease_core::{cost, dictionary, differentiate, limits, local, number, op
 pub use crease_core::{
     Arg, Arithmetic, Cancel, KinkHit, Limits, Observer, RunError, RunFault, Site, kinks, run, run_with,
 };
-pub use crease_core::{Atom, Callee, Equation, Input, Origin, Place, Program, Text, Value};
+pub use crease_core::{Atom, Callee, Equation, Input, Origin, Place, Program, ProgramId, Text, Value};
 pub use crease_core::{BuildError, Builder, Conv2d, Tape, Var, Window, trace, trace_shapes};
-pub use crease_core::{Constant, Kink, Lane, Op, OpError, Ties};
+pub use crease_core::{Constant, Kink, Lane, Op, OpError, Smooth, Ties};
 pub use crease_core::{InlineError, MAX_INLINED, inline, scalarize, simplify};
 pub use crease_core::{Layout, Number, NumberError, Rational, Shape, ShapeError, Tensor};
 
@@ -93,6 +93,24 @@ pub use crease_core::differentiate::{
 pub use crease_core::{
     abs, concat, cos, elu, exp, inv, leaky_relu, log, max, max_linear, min, relu, sigmoid, sin, softplus, sqrt, tanh,
     times_relu,
+};
+
+/// What may be shared between threads, and what may be handed from one to another.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    const fn sent<T: Send>() {}
+    shared::<Program>();
+    shared::<Function>();
+    shared::<Limits>();
+    shared::<Cancel>();
+    shared::<local::LocalModel>();
+    shared::<inspect::Inspection>();
+    shared::<engine::Compiled<f64>>();
+    shared::<engine::Compiled<f32>>();
+    shared::<Error>();
+    sent::<Builder>();
+    sent::<engine::Workspace<f64>>();
+    sent::<engine::Workspace<f32>>();
 };
 
 /// The examples of the README, compiled and run with the doc tests.

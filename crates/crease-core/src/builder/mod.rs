@@ -28,6 +28,7 @@ type Table<K> = HashMap<K, u32, BuildHasherDefault<DefaultHasher>>;
 
 /// Why a program could not be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// An operation does not take these arguments.
     #[error(transparent)]

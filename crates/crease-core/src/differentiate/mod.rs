@@ -126,6 +126,7 @@ impl How {
 
 /// Why a program cannot be differentiated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DiffError {
     /// The selection is no element of a conservative gradient.
     #[error(transparent)]

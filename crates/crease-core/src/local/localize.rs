@@ -49,6 +49,7 @@ impl Precision {
 
 /// Why there is no local model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LocalError {
     /// The program has no value at the point.
     #[error(transparent)]

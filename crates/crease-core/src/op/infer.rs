@@ -6,6 +6,7 @@ use crate::shape::{Shape, ShapeError};
 
 /// Why an operation cannot be applied to its arguments.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpError {
     /// The wrong number of arguments.
     #[error("`{op}` takes {expected} argument{}, got {got}", if expected == "1" { "" } else { "s" })]

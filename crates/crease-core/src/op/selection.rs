@@ -199,6 +199,7 @@ impl fmt::Display for Selection {
 
 /// Why a selection cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SelectionError {
     /// No preset of that name.
     #[error("there is no selection `{0}`; use paper, torch, jax or tensorflow, or name=value such as relu=1/2")]

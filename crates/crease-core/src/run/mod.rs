@@ -80,6 +80,7 @@ pub struct RunError {
 
 /// The kinds of [`RunError`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunFault {
     /// The wrong number of inputs.
     #[error("the program takes {expected} input{}, got {got}", if *expected == 1 { "" } else { "s" })]

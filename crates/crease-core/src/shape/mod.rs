@@ -126,6 +126,7 @@ impl fmt::Debug for Shape {
 
 /// What is wrong with a shape or an index map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShapeError {
     /// An axis of size 0.
     #[error("shape {0} has an empty axis; every axis needs at least one element")]

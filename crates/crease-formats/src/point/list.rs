@@ -23,6 +23,7 @@ pub struct Member {
 /// assert_eq!(error.to_string(), "line 2: expected a value before `,`");
 /// ```
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ListError {
     /// Bytes that are no JSON list.
     #[error("line {line}: {why}")]

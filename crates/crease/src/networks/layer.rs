@@ -104,6 +104,7 @@ impl fmt::Display for Layer {
 /// assert!(matches!(error, NetworkError::DoesNotFit { number: 1, .. }));
 /// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NetworkError {
     /// There is nothing to compute.
     #[error("the network has no layer; give at least two sizes, or add a layer")]
