@@ -6,6 +6,7 @@
 mod bounds;
 mod corpus;
 mod differences;
+mod directions;
 mod expansion;
 mod invariants;
 mod kinks;
