@@ -73,9 +73,13 @@ pub fn directional(p: &Program, wrt: &[usize], directions: usize) -> Result<Prog
     }
     let along = wrt.iter().map(|&i| (i, Kind::Tangent)).collect();
     let mut ended = derive(p, along, directions, false)?;
-    let mut outputs: Vec<Atom> = ended.outputs.iter().map(|o| o.0).collect();
-    for (value, companion) in ended.outputs {
-        outputs.push(padded(&mut ended.b, directions, value, companion, Kind::Tangent)?);
+    let mut outputs = ended.outputs.clone();
+    for (i, &value) in ended.outputs.iter().enumerate() {
+        let found = ended.companions.iter().find(|c| (c.0, c.1) == (i, Kind::Tangent));
+        outputs.push(match found {
+            Some(c) => c.2,
+            None => at_rest(&mut ended.b, directions, value, Kind::Tangent)?,
+        });
     }
     Ok(ended.b.finish(&outputs)?)
 }
@@ -100,73 +104,84 @@ pub fn directional(p: &Program, wrt: &[usize], directions: usize) -> Result<Prog
 pub fn locked(p: &Program) -> Result<Program, DiffError> {
     let along = (0..p.inputs().len()).map(|i| (i, Kind::Tangent)).collect();
     let ended = derive(p, along, 1, true)?;
-    let outputs: Vec<Atom> = ended.outputs.iter().map(|o| o.0).collect();
-    Ok(ended.b.finish(&outputs)?)
+    Ok(ended.b.finish(&ended.outputs)?)
 }
 
-/// What goes along with a value, with a leading axis of directions.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Companion {
-    /// The tangents of a number.
-    Tangent(Dual),
-    /// What a truth value becomes a little further along each direction.
-    Truth(Atom),
+/// What goes along with a value, each with a leading axis of directions. A selection may return a number in one branch and a truth
+/// value in another: then there are both.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Companion {
+    /// The tangents of a number; without them it does not move.
+    pub tangent: Option<Dual>,
+    /// What a truth value becomes a little further along each direction; without them it stays what it is.
+    pub truth: Option<Atom>,
 }
 
-/// Which [`Companion`] it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// One of the two that a [`Companion`] may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Tangent,
     Truth,
 }
 
 impl Companion {
-    fn kind(self) -> Kind {
-        match self {
-            Companion::Tangent(_) => Kind::Tangent,
-            Companion::Truth(_) => Kind::Truth,
+    pub fn moving(tangent: Option<Dual>) -> Self {
+        Companion { tangent, truth: None }
+    }
+
+    pub fn turning(truth: Atom) -> Self {
+        Companion { tangent: None, truth: Some(truth) }
+    }
+
+    fn is_none(self) -> bool {
+        self.tangent.is_none() && self.truth.is_none()
+    }
+
+    fn has(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Tangent => self.tangent.is_some(),
+            Kind::Truth => self.truth.is_some(),
         }
     }
 
-    pub fn tangent(self) -> Option<Dual> {
-        match self {
-            Companion::Tangent(t) => Some(t),
-            Companion::Truth(_) => None,
-        }
-    }
-
-    pub fn truth(self) -> Option<Atom> {
-        match self {
-            Companion::Tangent(_) => None,
-            Companion::Truth(t) => Some(t),
+    fn set(&mut self, kind: Kind, atom: Atom) {
+        match kind {
+            Kind::Tangent => self.tangent = Some(Dual::positive(atom)),
+            Kind::Truth => self.truth = Some(atom),
         }
     }
 }
 
+const KINDS: [Kind; 2] = [Kind::Tangent, Kind::Truth];
+
 /// The results of an equation, and what goes along with each.
-pub(super) type Swept = (Vec<Atom>, Vec<Option<Companion>>);
+pub(super) type Swept = (Vec<Atom>, Vec<Companion>);
 
 /// A program, which of its inputs have companions, and how many directions there are.
 type Key = (*const Program, Vec<(usize, Kind)>, usize);
 
+/// Which output has which companion.
+type Kinds = Vec<(usize, Kind)>;
+
 /// A derived branch: after the inputs come the companions that inputs have, after the outputs those that outputs have.
 struct Branch {
     program: Program,
-    kinds: Vec<Option<Kind>>,
+    outputs: usize,
+    kinds: Kinds,
 }
 
 /// A derived program before it is known what it returns.
 struct Ended {
     b: Builder,
-    outputs: Vec<(Atom, Option<(Kind, Atom)>)>,
+    outputs: Vec<Atom>,
+    companions: Vec<(usize, Kind, Atom)>,
 }
 
 impl Ended {
     fn branch(self) -> Result<Branch, BuildError> {
-        let kinds = self.outputs.iter().map(|o| o.1.map(|c| c.0)).collect();
-        let values = self.outputs.iter().map(|o| o.0);
-        let all: Vec<Atom> = values.chain(self.outputs.iter().filter_map(|o| Some(o.1?.1))).collect();
-        Ok(Branch { program: self.b.finish(&all)?, kinds })
+        let kinds = self.companions.iter().map(|&(i, kind, _)| (i, kind)).collect();
+        let all: Vec<Atom> = self.outputs.iter().copied().chain(self.companions.iter().map(|c| c.2)).collect();
+        Ok(Branch { outputs: self.outputs.len(), program: self.b.finish(&all)?, kinds })
     }
 }
 
@@ -191,20 +206,12 @@ fn derive(p: &Program, along: Vec<(usize, Kind)>, s: usize, locked: bool) -> Res
     }
 }
 
-/// A companion of the kind that is wanted, whether there is one or not: what has no tangent does not move, and what has no other
-/// truth stays as it is.
-fn padded(
-    b: &mut Builder,
-    s: usize,
-    value: Atom,
-    companion: Option<(Kind, Atom)>,
-    want: Kind,
-) -> Result<Atom, BuildError> {
+/// The companion of a value that has none: what has no tangent does not move, and what has no other truth stays as it is.
+fn at_rest(b: &mut Builder, s: usize, value: Atom, kind: Kind) -> Result<Atom, BuildError> {
     let shape = b.shape(value).with_leading(s)?;
-    match (companion, want) {
-        (Some((kind, atom)), _) if kind == want => Ok(atom),
-        (_, Kind::Tangent) => b.zeros(shape),
-        (_, Kind::Truth) => b.broadcast(value, &shape),
+    match kind {
+        Kind::Tangent => b.zeros(shape),
+        Kind::Truth => b.broadcast(value, &shape),
     }
 }
 
@@ -215,7 +222,7 @@ struct Frame {
     needed: Vec<bool>,
     sweep: Sweep,
     values: Vec<Atom>,
-    companions: Vec<Option<Companion>>,
+    companions: Vec<Companion>,
     next: usize,
 }
 
@@ -230,16 +237,14 @@ impl Frame {
         columns::check_tables(&program, s, &needed)?;
         let mut b = Builder::new(format!("{}_{}", if locked { "locked" } else { "directional" }, p.name()));
         let values = b.inputs_of(&program)?;
-        let mut companions = vec![None; values.len()];
-        let prefix = fresh(&program, "d");
+        let mut companions = vec![Companion::default(); values.len()];
+        let prefixes = [fresh(&program, "d"), fresh(&program, "t")];
         for &(i, kind) in &key.1 {
             let input = &program.inputs()[i];
             let shape = input.shape.with_leading(s).map_err(BuildError::from)?;
+            let prefix = &prefixes[usize::from(kind == Kind::Truth)];
             let atom = b.input(format!("{prefix}{}", input.name), shape)?;
-            companions[i] = Some(match kind {
-                Kind::Tangent => Companion::Tangent(Dual::positive(atom)),
-                Kind::Truth => Companion::Truth(atom),
-            });
+            companions[i].set(kind, atom);
         }
         let sweep = Sweep { b, s, locked };
         Ok(Frame { key, program: Arc::new(program), needed, sweep, values, companions, next: 0 })
@@ -250,9 +255,9 @@ impl Frame {
         let p = self.program.clone();
         while self.next < p.len() {
             let e = p.equation(self.next);
-            let incoming: Vec<Option<Companion>> =
-                e.args.iter().map(|a| a.value().and_then(|v| self.companions[v.index()])).collect();
-            let moves = self.needed[self.next] && incoming.iter().any(Option::is_some);
+            let incoming: Vec<Companion> =
+                e.args.iter().map(|a| a.value().map(|v| self.companions[v.index()]).unwrap_or_default()).collect();
+            let moves = self.needed[self.next] && !incoming.iter().all(|c| c.is_none());
             let args = self.sweep.b.translate_all(&p, &self.values, e.args);
             self.sweep.b.set_origin(e.origin());
             let (results, outgoing) = match e.op {
@@ -280,24 +285,23 @@ impl Frame {
 
     fn end(mut self) -> Result<Ended, DiffError> {
         self.sweep.b.set_origin(None);
-        let mut outputs = Vec::with_capacity(self.program.outputs().len());
-        for &o in self.program.outputs() {
-            let value = self.sweep.b.translate(&self.program, &self.values, o);
-            let companion = match o.value().and_then(|v| self.companions[v.index()]) {
-                Some(c) => Some((c.kind(), self.sweep.settled(c, value)?)),
-                None => None,
-            };
-            outputs.push((value, companion));
+        let outputs = self.sweep.b.translate_all(&self.program, &self.values, self.program.outputs());
+        let mut companions = Vec::new();
+        for (i, &o) in self.program.outputs().iter().enumerate() {
+            let c = o.value().map(|v| self.companions[v.index()]).unwrap_or_default();
+            for (kind, atom) in self.sweep.settled(c, outputs[i])? {
+                companions.push((i, kind, atom));
+            }
         }
-        Ok(Ended { b: self.sweep.b, outputs })
+        Ok(Ended { b: self.sweep.b, outputs, companions })
     }
 }
 
 /// A selection, before its branches are known.
 struct Selecting<'a> {
-    conditions: Vec<(Atom, Option<Companion>)>,
+    conditions: Vec<(Atom, Companion)>,
     args: &'a [Atom],
-    incoming: &'a [Option<Companion>],
+    incoming: &'a [Companion],
     /// Which of the arguments have companions.
     along: Vec<(usize, Kind)>,
     /// For how many directions the branches are derived: for one if each direction picks its own branch.
@@ -305,12 +309,16 @@ struct Selecting<'a> {
 }
 
 impl<'a> Selecting<'a> {
-    fn new(sweep: &Sweep, ids: &[CalleeId], args: &'a [Atom], incoming: &'a [Option<Companion>]) -> Self {
+    fn new(sweep: &Sweep, ids: &[CalleeId], args: &'a [Atom], incoming: &'a [Companion]) -> Self {
         let (first, args) = args.split_at(ids.len() - 1);
         let (turns, incoming) = incoming.split_at(ids.len() - 1);
         // a condition that is a number has tangents at most, and stays
-        let decided = turns.iter().all(|c| c.and_then(Companion::truth).is_none());
-        let along = incoming.iter().enumerate().filter_map(|(i, c)| Some((i, (*c)?.kind()))).collect();
+        let decided = turns.iter().all(|c| c.truth.is_none());
+        let kinds = |(i, c): (usize, &Companion)| {
+            let c = *c;
+            KINDS.into_iter().filter(move |&kind| c.has(kind)).map(move |kind| (i, kind))
+        };
+        let along = incoming.iter().enumerate().flat_map(kinds).collect();
         let conditions = first.iter().copied().zip(turns.iter().copied()).collect();
         Selecting { conditions, args, incoming, along, s: if decided { sweep.s } else { 1 } }
     }
@@ -345,18 +353,20 @@ impl Sweep {
         Ok(Calculus { b: &mut self.b, lead: Some(self.s) }.settle(t, shape)?)
     }
 
-    /// A companion of a value as an atom.
-    fn settled(&mut self, c: Companion, value: Atom) -> Result<Atom, DiffError> {
-        match c {
-            Companion::Tangent(t) => self.settle(t, &self.b.shape(value)),
-            Companion::Truth(t) => Ok(t),
+    /// The companions of a value as atoms.
+    fn settled(&mut self, c: Companion, value: Atom) -> Result<Vec<(Kind, Atom)>, DiffError> {
+        let mut out = Vec::new();
+        if let Some(t) = c.tangent {
+            out.push((Kind::Tangent, self.settle(t, &self.b.shape(value))?));
         }
+        out.extend(c.truth.map(|t| (Kind::Truth, t)));
+        Ok(out)
     }
 
     /// An equation whose results have no companions.
     fn at_rest(&mut self, p: &Program, op: &Op, args: &[Atom]) -> Result<Swept, DiffError> {
         let results = self.b.push_from(p, op, args)?;
-        let none = vec![None; results.len()];
+        let none = vec![Companion::default(); results.len()];
         Ok((results, none))
     }
 
@@ -364,20 +374,19 @@ impl Sweep {
         &mut self,
         op: &Op,
         args: &[Atom],
-        incoming: &[Option<Companion>],
+        incoming: &[Companion],
         site: impl Fn() -> Site,
     ) -> Result<Swept, DiffError> {
-        let tangents: Vec<Option<Dual>> = incoming.iter().map(|c| c.and_then(Companion::tangent)).collect();
+        let tangents: Vec<Option<Dual>> = incoming.iter().map(|c| c.tangent).collect();
+        let mut turning = None;
         match op {
             Op::Compare(how) => return self.compare(*how, args, &tangents),
             Op::Logic(_) => return self.logic(op, args, incoming),
             Op::View { layout, shape } => {
-                if let Some(truth) = incoming[0].and_then(Companion::truth) {
-                    let y = self.b.push1(op.clone(), args)?;
+                if let Some(truth) = incoming[0].truth {
                     let layout = layout.batched(self.s, self.b.shape(args[0]).len());
                     let to = self.lead(shape)?;
-                    let truth = self.b.view(truth, layout, to)?;
-                    return Ok((vec![y], vec![Some(Companion::Truth(truth))]));
+                    turning = Some(self.b.view(truth, layout, to)?);
                 }
             }
             _ => {}
@@ -385,8 +394,9 @@ impl Sweep {
         if tangents.iter().all(Option::is_none) {
             // truth values as numbers, which do not move
             let results = self.b.push(op.clone(), args)?;
-            let none = vec![None; results.len()];
-            return Ok((results, none));
+            let mut companions = vec![Companion::default(); results.len()];
+            companions[0].truth = turning;
+            return Ok((results, companions));
         }
         let absent = || Err(DiffError::NoDirectional { site: Box::new(site()) });
         match op {
@@ -411,7 +421,9 @@ impl Sweep {
                 let shapes: Vec<Shape> = results.iter().map(|&r| self.b.shape(r)).collect();
                 let mut c = Calculus { b: &mut self.b, lead: Some(self.s) };
                 let outgoing = carried(&mut c, &maps, &tangents, &shapes)?;
-                Ok((results, outgoing.into_iter().map(|t| t.map(Companion::Tangent)).collect()))
+                let mut companions: Vec<Companion> = outgoing.into_iter().map(Companion::moving).collect();
+                companions[0].truth = turning;
+                Ok((results, companions))
             }
         }
     }
@@ -419,10 +431,10 @@ impl Sweep {
     /// A selection: its values by the branch that is taken at the point, or where the direction leads if that decides; its companions by
     /// the branch that each direction picks.
     fn select(&mut self, p: &Program, op: &Op, of: &Selecting<'_>, branches: &[&Branch]) -> Result<Swept, DiffError> {
-        let outputs = branches[0].kinds.len();
-        // a truth value in one branch is one in all
-        let wanted: Vec<Option<Kind>> =
-            (0..outputs).map(|k| branches.iter().filter_map(|q| q.kinds[k]).max()).collect();
+        let outputs = branches[0].outputs;
+        // what one branch has, all return
+        let all = (0..outputs).flat_map(|i| KINDS.map(|kind| (i, kind)));
+        let wanted: Kinds = all.filter(|k| branches.iter().any(|q| q.kinds.contains(k))).collect();
         let mut values = Vec::new();
         if !self.locked {
             let conditions = of.conditions.iter().map(|c| c.0);
@@ -431,16 +443,16 @@ impl Sweep {
         }
         let mut settled = Vec::with_capacity(of.along.len());
         for (&c, &a) in of.incoming.iter().zip(of.args) {
-            if let Some(c) = c {
-                settled.push((self.settled(c, a)?, self.b.shape(a)));
+            for (_, c) in self.settled(c, a)? {
+                settled.push((c, self.b.shape(a)));
             }
         }
-        let derived = self.enter(branches, &wanted, of.s, false)?;
+        let derived = if wanted.is_empty() { Vec::new() } else { self.enter(branches, &wanted, of.s, false)? };
         let mut turns: Vec<Vec<Atom>> = Vec::new();
         for j in 0..self.s / of.s {
             let mut args = Vec::with_capacity(of.conditions.len() + of.args.len() + settled.len());
             for &(c, turn) in &of.conditions {
-                args.push(match turn.and_then(Companion::truth) {
+                args.push(match turn.truth {
                     Some(turn) => self.b.view(turn, Layout::strided(j, &[]), Shape::scalar())?,
                     None => c,
                 });
@@ -456,24 +468,15 @@ impl Sweep {
                 let ids = self.enter(branches, &wanted, of.s, true)?;
                 values = self.b.push(Op::Select(ids.into()), &args)?;
             }
-            if wanted.iter().any(Option::is_some) {
+            if !wanted.is_empty() {
                 turns.push(self.b.push(Op::Select(derived.clone().into()), &args)?);
             }
         }
-        let mut companions = Vec::with_capacity(outputs);
-        let mut found = 0;
-        for (k, want) in wanted.into_iter().enumerate() {
-            let Some(kind) = want else {
-                companions.push(None);
-                continue;
-            };
+        let mut companions = vec![Companion::default(); outputs];
+        for (found, (i, kind)) in wanted.into_iter().enumerate() {
             let parts: Vec<Atom> = turns.iter().map(|t| t[found]).collect();
-            found += 1;
-            let atom = self.joined(&parts, values[k], kind)?;
-            companions.push(Some(match kind {
-                Kind::Tangent => Companion::Tangent(Dual::positive(atom)),
-                Kind::Truth => Companion::Truth(atom),
-            }));
+            let atom = self.joined(&parts, values[i], kind)?;
+            companions[i].set(kind, atom);
         }
         Ok((values, companions))
     }
@@ -482,39 +485,28 @@ impl Sweep {
     fn enter(
         &mut self,
         branches: &[&Branch],
-        wanted: &[Option<Kind>],
+        wanted: &[(usize, Kind)],
         s: usize,
         values: bool,
     ) -> Result<Vec<CalleeId>, DiffError> {
-        let outputs = wanted.len();
-        let companions = wanted.iter().flatten().count();
         let mut ids = Vec::with_capacity(branches.len());
         for branch in branches {
-            let chosen: Vec<usize> =
-                if values { (0..outputs).collect() } else { (outputs..outputs + companions).collect() };
-            let program = match values || branch.kinds == wanted {
-                true => branch.program.with_outputs(&chosen),
-                false => None,
-            };
-            let program = match program {
-                Some(program) => program,
-                None if !values && companions == 0 => continue,
-                None => {
-                    let mut b = Builder::new(branch.program.name());
-                    let inputs = b.inputs_of(&branch.program)?;
-                    let all = b.splice(&branch.program, &inputs)?;
-                    let mut given = all[outputs..].iter();
-                    let mut returned = Vec::with_capacity(companions);
-                    for ((&value, have), want) in all.iter().zip(&branch.kinds).zip(wanted) {
-                        let companion = have.and_then(|kind| Some((kind, *given.next()?)));
-                        if let Some(want) = want {
-                            returned.push(padded(&mut b, s, value, companion, *want)?);
-                        }
-                    }
-                    b.finish(&returned)?
+            let mut b = Builder::new(branch.program.name());
+            let inputs = b.inputs_of(&branch.program)?;
+            let all = b.splice(&branch.program, &inputs)?;
+            let (outputs, companions) = all.split_at(branch.outputs);
+            let mut returned = Vec::new();
+            if values {
+                returned.extend_from_slice(outputs);
+            } else {
+                for want in wanted {
+                    returned.push(match branch.kinds.iter().position(|k| k == want) {
+                        Some(k) => companions[k],
+                        None => at_rest(&mut b, s, outputs[want.0], want.1)?,
+                    });
                 }
-            };
-            ids.push(self.b.callee(Arc::new(program), None)?);
+            }
+            ids.push(self.b.callee(Arc::new(b.finish(&returned)?), None)?);
         }
         Ok(ids)
     }

@@ -29,7 +29,7 @@ impl Sweep {
     ) -> Result<Swept, DiffError> {
         let y = self.b.compare(how, args[0], args[1])?;
         if tangents.iter().all(Option::is_none) {
-            return Ok((vec![y], vec![None]));
+            return Ok((vec![y], vec![Companion::default()]));
         }
         let mut moves = [self.b.constant(Rational::ZERO); 2];
         for (slot, (t, &a)) in moves.iter_mut().zip(tangents.iter().zip(args)) {
@@ -56,15 +56,15 @@ impl Sweep {
             }
         };
         let truth = self.b.logic(joined, &[now, later])?;
-        Ok((vec![y], vec![Some(Companion::Truth(truth))]))
+        Ok((vec![y], vec![Companion::turning(truth)]))
     }
 
     /// A Boolean operation, at the point and a little further along.
-    pub(super) fn logic(&mut self, op: &Op, args: &[Atom], incoming: &[Option<Companion>]) -> Result<Swept, DiffError> {
+    pub(super) fn logic(&mut self, op: &Op, args: &[Atom], incoming: &[Companion]) -> Result<Swept, DiffError> {
         let y = self.b.push1(op.clone(), args)?;
-        let turns: Vec<Option<Atom>> = incoming.iter().map(|c| c.and_then(Companion::truth)).collect();
+        let turns: Vec<Option<Atom>> = incoming.iter().map(|c| c.truth).collect();
         if turns.iter().all(Option::is_none) {
-            return Ok((vec![y], vec![None]));
+            return Ok((vec![y], vec![Companion::default()]));
         }
         let mut truths = Vec::with_capacity(args.len());
         for (turn, &a) in turns.into_iter().zip(args) {
@@ -74,7 +74,7 @@ impl Sweep {
             });
         }
         let truth = self.b.push1(op.clone(), &truths)?;
-        Ok((vec![y], vec![Some(Companion::Truth(truth))]))
+        Ok((vec![y], vec![Companion::turning(truth)]))
     }
 
     /// A kink, at least one of whose arguments moves. Lanes of a sort lie along an axis.
@@ -125,7 +125,7 @@ impl Sweep {
                 self.extreme(true, x, t)?
             }
         };
-        Ok((vec![y], vec![Some(Companion::Tangent(Dual::positive(t)))]))
+        Ok((vec![y], vec![Companion::moving(Some(Dual::positive(t)))]))
     }
 
     /// The tangents of an argument, zeros if it has none.

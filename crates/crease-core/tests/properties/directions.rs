@@ -288,6 +288,8 @@ const SELECTIONS: &[&str] = &[
        return select { s > y => x * 2, else => x + x }, select { s > y => s - y, else => 0 }, select { y > y => 1, else => 2 }
      }",
     "program f(x[3], y) = sum(select { x[0] > x[1] => sort(x), else => sort(x) * 1 }) + select { y > 0 => y, else => -2 * y }",
+    // a number in one branch, a truth value in the other
+    "program f(x, y) = 2 * select { y > 50 => x < 0, else => x } + select { y < 50 => abs(y), else => y > x }",
     // as numbers, truth values are flat: here they are never tied
     "program f(x, y) = select { x > y => x, else => y } * (x < 100) + (y > 100)",
 ];
