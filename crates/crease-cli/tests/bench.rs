@@ -201,9 +201,17 @@ fn directions_in_floats_are_right_at_kinks() {
     assert_eq!(float["derivatives"], json!([[1.0, 1.0], [-1.0, 1.0]]));
     assert_eq!((&float["kinks"], &float["arithmetic"]), (&exact["kinks"], &json!("f64")));
     assert_eq!(exact["derivatives"], json!([[1, 1], [-1, 1]]));
-    // what the engine has no derivative of goes to the local model
     let sort = ["directional", "-e", "sort(v)[1]", "--at", "v=[0,0,0]", "--along", "v=[1,2,3]", "--float", "--json"];
-    assert_eq!((&run_json(&sort)["derivatives"], &run_json(&sort)["arithmetic"]), (&json!([2]), &json!("exact")));
+    assert_eq!((&run_json(&sort)["derivatives"], &run_json(&sort)["arithmetic"]), (&json!([2.0]), &json!("f64")));
+    // where branches meet, the local model has the last word
+    let branches =
+        ["directional", "-e", "select { x > 0 => 2 * x, else => x }", "--along", "x=1", "--float", "--json", "--at"];
+    let at = |x: &str| run_json(&[&branches[..], &[x]].concat());
+    assert_eq!((&at("x=3")["derivatives"], &at("x=3")["arithmetic"]), (&json!([2.0]), &json!("f64")));
+    assert_eq!((&at("x=0")["derivatives"], &at("x=0")["arithmetic"]), (&json!([2]), &json!("exact")));
+    let jump =
+        fault(&["directional", "-e", "select { x > 0 => 1, else => x }", "--at", "x=0", "--along", "x=1", "--float"]);
+    assert!(jump.contains("the branches that meet here have the values"), "{jump}");
     let root = fault(&["directional", "-e", "sqrt(x)", "--at", "x=0", "--along", "x=1", "--float"]);
     assert!(root.contains("infinite slope"), "{root}");
 }

@@ -5,7 +5,7 @@
 //! differentiated again by the same code.
 //!
 //! ```text
-//! trace / Builder ──> Program ── inline, scalarize, simplify, lower ──> Program
+//! trace / Builder ──> Program ── inline, scalarize, simplify, lower, batch ──> Program
 //!                        │ backprop, forprop, vjp, jvp, ... ──────────> Program     Algorithm 2
 //!                        │ tally, overhead ──> Price, omega                         Theorem 2, Tables 1 to 3
 //!                        └ run ──────────────> numbers                              Algorithm 1
@@ -36,6 +36,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod batch;
 pub mod builder;
 pub mod cost;
 pub mod dictionary;
@@ -57,6 +58,7 @@ mod views;
 
 pub use crease_number as number;
 
+pub use batch::{BatchError, batch};
 pub use builder::{BuildError, Builder, Conv2d, Window};
 pub use inline::{InlineError, MAX_INLINED, inline, inline_within};
 pub use limits::{Cancel, Limits};

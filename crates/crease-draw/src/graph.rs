@@ -6,7 +6,7 @@
 
 use crate::label::{label, nonsmooth, number, short};
 use crate::{DrawError, Drawing};
-use crease_core::{Atom, Op, Program};
+use crease_core::{Atom, Op, Program, ProgramId};
 use std::collections::{HashMap, HashSet};
 
 /// What a node of a drawing stands for.
@@ -106,13 +106,12 @@ pub(super) fn scene(p: &Program, how: &Drawing) -> Result<Scene, DrawError> {
 }
 
 /// The programs that contain a nonsmooth operation.
-fn kinked(p: &Program) -> HashSet<*const Program> {
+fn kinked(p: &Program) -> HashSet<ProgramId> {
     let mut found = HashSet::new();
     for one in p.library() {
-        let calls =
-            |op: &Op| op.callees().iter().any(|&id| found.contains(&std::sync::Arc::as_ptr(&one.callee(id).program)));
+        let calls = |op: &Op| op.callees().iter().any(|&id| found.contains(&one.callee(id).program.id()));
         if one.equations().any(|e| nonsmooth(e.op) || calls(e.op)) {
-            found.insert(std::sync::Arc::as_ptr(&one));
+            found.insert(one.id());
         }
     }
     found
@@ -120,8 +119,8 @@ fn kinked(p: &Program) -> HashSet<*const Program> {
 
 /// The number of nodes that a drawing has, without making it: nesting can make it exponential.
 fn count(p: &Program, nested: bool) -> usize {
-    let mut totals: HashMap<*const Program, usize> = HashMap::new();
-    let one = |p: &Program, totals: &HashMap<*const Program, usize>| {
+    let mut totals: HashMap<ProgramId, usize> = HashMap::new();
+    let one = |p: &Program, totals: &HashMap<ProgramId, usize>| {
         let constants = p.outputs().iter().filter(|a| a.value().is_none()).count();
         let mut total = p.inputs().len() + p.outputs().len() + constants;
         for e in p.equations() {
@@ -130,7 +129,7 @@ fn count(p: &Program, nested: bool) -> usize {
             total = total.saturating_add(1 + if folded { 0 } else { constants });
             if nested {
                 for id in e.op.callees() {
-                    total = total.saturating_add(totals[&std::sync::Arc::as_ptr(&p.callee(*id).program)]);
+                    total = total.saturating_add(totals[&p.callee(*id).program.id()]);
                 }
                 if let Op::Select(branches) = e.op {
                     total = total.saturating_add(e.args.len() + e.results + branches.len() + 1);
@@ -142,7 +141,7 @@ fn count(p: &Program, nested: bool) -> usize {
     if nested {
         for callee in p.library() {
             let total = one(&callee, &totals);
-            totals.insert(std::sync::Arc::as_ptr(&callee), total);
+            totals.insert(callee.id(), total);
         }
     }
     one(p, &totals)
@@ -173,13 +172,12 @@ impl Graph {
 
 type Enter<'a, 'p> = &'a mut dyn FnMut(Graph, Content<'p>) -> usize;
 
-fn program<'p, F>(p: &'p Program, enter: Option<&mut F>, kinked: &HashSet<*const Program>) -> Graph
+fn program<'p, F>(p: &'p Program, enter: Option<&mut F>, kinked: &HashSet<ProgramId>) -> Graph
 where
     F: FnMut(Graph, Content<'p>) -> usize,
 {
     let mut enter: Option<Enter<'_, 'p>> = enter.map(|f| f as Enter<'_, 'p>);
-    let mut g =
-        Graph { title: short(p.name()), nonsmooth: kinked.contains(&std::ptr::from_ref(p)), ..Graph::default() };
+    let mut g = Graph { title: short(p.name()), nonsmooth: kinked.contains(&p.id()), ..Graph::default() };
     // for each value: its node, which result of it, and whether there are several
     let mut home: Vec<(usize, usize, bool)> = Vec::with_capacity(p.values());
     for input in p.inputs() {
@@ -195,8 +193,8 @@ where
         };
         let node = g.add(kind, label.text);
         g.nodes[node].ordered = label.ordered;
-        g.nodes[node].nonsmooth = nonsmooth(e.op)
-            || e.op.callees().iter().any(|&id| kinked.contains(&std::sync::Arc::as_ptr(&p.callee(id).program)));
+        g.nodes[node].nonsmooth =
+            nonsmooth(e.op) || e.op.callees().iter().any(|&id| kinked.contains(&p.callee(id).program.id()));
         if let Some(enter) = &mut enter {
             let callee = |id: &crease_core::op::CalleeId| &*p.callee(*id).program;
             g.nodes[node].inside = match e.op {
@@ -236,7 +234,7 @@ fn select<'p>(
     conditions: usize,
     branches: &[&'p Program],
     enter: &mut dyn FnMut(Graph, Content<'p>) -> usize,
-    kinked: &HashSet<*const Program>,
+    kinked: &HashSet<ProgramId>,
 ) -> Graph {
     let mut g = Graph { title: "select".into(), nonsmooth: true, ..Graph::default() };
     let plain = |from, to, arg| Edge { from, result: 0, several: false, to, arg, shape: None };
@@ -258,7 +256,7 @@ fn select<'p>(
     }
     for (i, branch) in branches.iter().enumerate() {
         let node = g.add(Kind::Call, short(branch.name()));
-        g.nodes[node].nonsmooth = kinked.contains(&std::ptr::from_ref(*branch));
+        g.nodes[node].nonsmooth = kinked.contains(&branch.id());
         g.nodes[node].inside = Some(enter(Graph::default(), Content::Program(branch)));
         for arg in 0..names.len() {
             g.edges.push(plain(g.inputs[conditions + arg], node, arg));

@@ -11,7 +11,7 @@ use crate::reference::{Derive, Reference, gradient};
 use crate::scalar::estimate::{self, Times};
 use crate::scalar::{self, LANES};
 use crate::tensor::{self, Manner};
-use crease_core::differentiate::{self, Technique, backprop};
+use crease_core::differentiate::{self, DiffError, Technique, backprop};
 use crease_core::{Arithmetic, Atom, Builder, Kink, Layout, Op, Program, Shape, Smooth, inline, scalarize, simplify};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -126,7 +126,7 @@ pub(crate) fn value_and_grad<T: Float>(
     let inputs = p.inputs().len();
     let wrt: Vec<usize> = if wrt.is_empty() { (0..inputs).collect() } else { wrt.to_vec() };
     if let Some(&index) = wrt.iter().find(|&&i| i >= inputs) {
-        return Err(EngineError::NoSuchInput { index, inputs });
+        return Err(DiffError::NoSuchInput { index, inputs }.into());
     }
     let reference = Reference::new(p, Derive::Gradient(options.how.clone(), wrt.clone()));
     let own_joints = p.library().iter().any(|q| q.callees().iter().any(|c| c.joint.is_some()))
@@ -140,7 +140,7 @@ pub(crate) fn value_and_grad<T: Float>(
         && options.agreement == Agreement::Rounding
         && suits_scalar(p, options.form, &mut explain)
     {
-        options.how.selection.validate().map_err(crease_core::differentiate::DiffError::from)?;
+        options.how.selection.validate().map_err(DiffError::from)?;
         let flat = flatten(&scalar_form(p)?, options)?;
         if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), Some(&options.how.selection)) {
             if prefers_native(&estimate::gradient(&code, &flat), options, &mut explain) {
@@ -242,13 +242,12 @@ pub(crate) fn directional<T: Float>(
     directions: usize,
     options: &Options,
 ) -> Result<Compiled<T>, EngineError> {
-    compile(&simplify(&crate::directional::directional_program(p, wrt, directions)?)?, options)
+    compile(&simplify(&differentiate::directional(p, wrt, directions)?)?, options)
 }
 
 /// See [`crate::clarke`].
 pub(crate) fn clarke<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
-    let locked = crate::directional::locked_program(p)?;
-    let derived = backprop(&locked, &options.how)?;
+    let derived = backprop(&differentiate::locked(p)?, &options.how)?;
     let outputs: Vec<usize> = (0..=p.inputs().len()).collect();
     let derived = derived.with_outputs(&outputs).ok_or(crease_core::BuildError::NoOutput)?;
     compile(&simplify(&derived)?, options)

@@ -120,7 +120,7 @@ pub fn vjp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, Engi
 }
 
 /// Compiles directional derivatives, right at kinks, for several directions at once: see
-/// [`directional_program`](crate::directional_program) for inputs and outputs.
+/// [`crease_core::differentiate::directional`] for inputs and outputs, and for when the result is the directional derivative.
 ///
 /// ```
 /// use crease_core::{abs, trace};
@@ -143,7 +143,8 @@ pub fn directional<T: Float>(
 /// for each (in its shape, with a leading axis of 1); outputs are the value and one derivative for each input.
 ///
 /// Values and tangents along the direction are run once, every tie is decided by them, and adjoints go back through the
-/// branches so chosen. For all directions but a set of measure zero the result is a limit of gradients: take a random one.
+/// branches so chosen ([`crease_core::differentiate::locked`]). For all directions but a set of measure zero the result is a limit of
+/// gradients: take a random one.
 ///
 /// ```
 /// use crease_core::{relu, trace};

@@ -55,20 +55,6 @@ pub enum EngineError {
     /// A workspace of another compiled program.
     #[error("this workspace belongs to another compiled program; make one with `workspace()`")]
     Workspace,
-    /// An input that the program does not have was named for differentiation.
-    #[error("there is no input {index} to differentiate by; the program takes {inputs}")]
-    NoSuchInput {
-        /// The number given.
-        index: usize,
-        /// How many inputs there are.
-        inputs: usize,
-    },
-    /// An operation whose directional derivative the engine does not compute.
-    #[error("the engine has no directional derivative of `{op}`; the local model has")]
-    NoDirectional {
-        /// The operation.
-        op: String,
-    },
     /// Expanding calls and selections gives too many equations.
     #[error(
         "expanding the calls and selections of `{name}` gives more than {limit} equations; raise `Options::equations`, compile parts of it, or run it with the interpreter"

@@ -15,7 +15,7 @@
 use crate::error::EngineError;
 use crate::options::Options;
 use crease_core::op::CalleeId;
-use crease_core::{Atom, Kink, Op, Program, Rational, Shape};
+use crease_core::{Atom, Kink, Op, Program, ProgramId, Rational, Shape};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
@@ -134,14 +134,14 @@ struct Choosing<'p> {
 
 /// The calls, selections and equations of a program once all is expanded, known without expanding it.
 fn walked(p: &Program) -> u64 {
-    let mut sizes: HashMap<*const Program, u64> = HashMap::new();
+    let mut sizes: HashMap<ProgramId, u64> = HashMap::new();
     for q in p.library().iter().map(|q| &**q).chain([p]) {
         let callees = q.equations().flat_map(|e| e.op.callees());
-        let inside = callees.map(|id| sizes[&std::sync::Arc::as_ptr(&q.callee(*id).program)]);
+        let inside = callees.map(|id| sizes[&q.callee(*id).program.id()]);
         let size = inside.fold(q.len() as u64, u64::saturating_add);
-        sizes.insert(std::ptr::from_ref(q), size);
+        sizes.insert(q.id(), size);
     }
-    sizes[&std::ptr::from_ref(p)]
+    sizes[&p.id()]
 }
 
 /// Expands a program, within the limits of the options.

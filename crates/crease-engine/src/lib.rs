@@ -77,7 +77,6 @@
 mod batch;
 mod compile;
 mod compiled;
-mod directional;
 mod entry;
 mod error;
 mod executable;
@@ -94,7 +93,6 @@ mod tensor;
 mod unit;
 
 pub use compiled::{Compiled, Workspace};
-pub use directional::{directional_program, locked_program};
 pub use entry::{clarke, compile, directional, jvp, value_and_grad, vjp};
 pub use error::EngineError;
 pub use executable::{Executable, Inputs};

@@ -8,26 +8,19 @@ use crease_corpus::compare::{convert, moved};
 use crease_corpus::random::{
     Dictionary, Options as Grown, Rng, dyadic_point, generic_point, origin, program, tied_point,
 };
-use crease_engine::{EngineError, Options, clarke, directional};
+use crease_engine::{Options, clarke, directional};
 
 #[test]
 fn they_are_one_sided_limits_also_where_everything_is_tied() {
     let mut rng = Rng::new(12);
-    let (mut checked, mut refused) = (0, 0);
+    let mut checked = 0;
     for round in 0..400 {
         let tensors = round % 2 == 0;
         let options = Grown::new(Dictionary::PiecewiseLinear).inputs(1 + rng.below(3)).equations(3 + rng.below(8));
         let p = program(&mut rng, &if tensors { options.tensors() } else { options });
         let wrt: Vec<usize> = (0..p.inputs().len()).collect();
         let directions = 3;
-        let c = match directional::<f64>(&p, &wrt, directions, &Options::default()) {
-            Ok(c) => c,
-            Err(EngineError::NoDirectional { .. }) => {
-                refused += 1;
-                continue;
-            }
-            Err(e) => panic!("{e}\n{p}"),
-        };
+        let c = directional::<f64>(&p, &wrt, directions, &Options::default()).unwrap();
         for at in [tied_point(&mut rng, &p), origin(&p)] {
             let at: Vec<Tensor<f64>> = convert(&at);
             let along: Vec<Vec<Tensor<f64>>> = (0..directions).map(|_| convert(&dyadic_point(&mut rng, &p))).collect();
@@ -48,7 +41,7 @@ fn they_are_one_sided_limits_also_where_everything_is_tied() {
             }
         }
     }
-    assert!(checked > 3 * refused, "{checked} checked, {refused} refused");
+    assert_eq!(checked, 400 * 2 * 3);
 }
 
 /// The middle one of five, at points where up to all five are tied: one-sided limits, and the gradient a little further along.
@@ -56,6 +49,7 @@ fn they_are_one_sided_limits_also_where_everything_is_tied() {
 fn order_statistics_and_elu_are_right_at_ties() {
     use crease_core::{Kink, Lane, Op};
     let mut rng = Rng::new(14);
+    let mut compared = 0;
     for (k, points) in (0..5).zip([[0.0, 0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0, 2.0]].into_iter().cycle()) {
         let mut b = crease_core::Builder::new("order");
         let x: Vec<_> = (0..5).map(|i| b.input(format!("x{i}"), crease_core::Shape::scalar()).unwrap()).collect();
@@ -84,28 +78,27 @@ fn order_statistics_and_elu_are_right_at_ties() {
             let mut slices: Vec<&mut [f64]> = out.iter_mut().map(|o| &mut o[..]).collect();
             c.run(&mut c.workspace(), &inputs, &mut slices).unwrap();
             assert!((out[0][0] - value(&at)).abs() < 1e-15);
+            // a direction that ties, too, has several
+            if !kinks(&p, &there).unwrap().1.is_empty() {
+                continue;
+            }
+            compared += 1;
             for (e, g) in run(&derived, &there).unwrap()[1..].iter().zip(&out[1..]) {
                 assert!((e.data()[0] - g[0]).abs() < 1e-5, "{k}: {e:?} {g:?}");
             }
         }
     }
+    assert!(compared > 240, "{compared}");
 }
 
 #[test]
 fn a_clarke_subgradient_is_the_gradient_a_little_further_along() {
     let mut rng = Rng::new(13);
-    let (mut checked, mut refused) = (0, 0);
+    let mut checked = 0;
     for round in 0..400 {
         let options = Grown::new(Dictionary::PiecewiseLinear).inputs(1 + rng.below(3)).equations(3 + rng.below(8));
         let p = program(&mut rng, &if round % 2 == 0 { options.tensors() } else { options });
-        let c = match clarke::<f64>(&p, &Options::default()) {
-            Ok(c) => c,
-            Err(EngineError::NoDirectional { .. }) => {
-                refused += 1;
-                continue;
-            }
-            Err(e) => panic!("{e}\n{p}"),
-        };
+        let c = clarke::<f64>(&p, &Options::default()).unwrap();
         let derived = backprop(&p, &How::default()).unwrap();
         for at in [tied_point(&mut rng, &p), origin(&p)] {
             let at: Vec<Tensor<f64>> = convert(&at);
@@ -129,7 +122,7 @@ fn a_clarke_subgradient_is_the_gradient_a_little_further_along() {
             checked += 1;
         }
     }
-    assert!(checked > refused, "{checked} checked, {refused} refused");
+    assert!(checked > 300, "{checked} checked");
 }
 
 #[test]

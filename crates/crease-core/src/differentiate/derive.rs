@@ -248,7 +248,7 @@ fn constant_column(b: &mut Builder, shapes: &[Shape]) -> Result<Vec<Atom>, Build
 }
 
 /// A name that no input of the program begins with, so that prefixed or numbered names do not clash.
-fn fresh(p: &Program, name: &str) -> String {
+pub(super) fn fresh(p: &Program, name: &str) -> String {
     let mut name = name.to_string();
     while p.inputs().iter().any(|i| i.name.starts_with(&*name)) {
         name.push('_');

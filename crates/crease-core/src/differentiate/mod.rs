@@ -1,7 +1,8 @@
 //! Differentiation: Algorithm 2, as transformations from program to program.
 //!
 //! A program enters, a program leaves that computes the same values and their derivatives: [`backprop`] and [`forprop`] as
-//! in the paper, [`vjp`] and [`jvp`] with given seeds, [`jacobian`] both ways, [`hessian`] forward over backward. What is
+//! in the paper, [`vjp`] and [`jvp`] with given seeds, [`jacobian`] both ways, [`hessian`] forward over backward;
+//! [`directional`] and [`locked`], in which tangents decide the ties. What else is
 //! picked at kinks is a [`Selection`]; how a called program is differentiated is a [`Technique`]. The result is an
 //! ordinary program: cost it, print it, draw it, run it, differentiate it again.
 //!
@@ -15,19 +16,22 @@
 mod columns;
 mod costs;
 mod derive;
+mod directional;
 mod linear;
 mod overhead;
 mod prepare;
 mod rules;
 mod sweep;
+mod ties;
 
 pub use crate::cost::Mode;
 pub use crate::op::{Selection, SelectionError};
+pub use directional::{directional, locked};
 pub use overhead::{Attained, Overhead, overhead};
 
 use crate::builder::{BuildError, Builder};
 use crate::inline::{InlineError, MAX_INLINED};
-use crate::program::{Atom, Program};
+use crate::program::{Atom, Program, Site};
 use crate::shape::{Layout, Shape};
 use costs::Prepared;
 pub use costs::counted;
@@ -158,6 +162,23 @@ pub enum DiffError {
         columns: usize,
         /// What they take.
         what: String,
+    },
+    /// An input that the program does not have was named for differentiation.
+    #[error("there is no input {index} to differentiate by; the program takes {inputs}")]
+    NoSuchInput {
+        /// The number given.
+        index: usize,
+        /// How many inputs there are.
+        inputs: usize,
+    },
+    /// An operation whose results jump at ties, so that it has no directional derivative there.
+    #[error(
+        "`{}` of program `{}` has no directional derivative: the weights that a joint operation gives jump at ties",
+        site.text(), site.program
+    )]
+    NoDirectional {
+        /// Where.
+        site: Box<Site>,
     },
     /// The program is too large once its calls are expanded.
     #[error(transparent)]

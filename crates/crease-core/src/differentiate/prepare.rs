@@ -14,21 +14,29 @@ use crate::views::Views;
 pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool, limit: u64) -> Result<Program, DiffError> {
     let calls = p.equations().any(|e| matches!(e.op, Op::Call(id) if !keep(p.callee(*id))));
     let expanded = if calls { inline_where(p, |c| !keep(c), limit)? } else { p.clone() };
-    let rewritten = |op: &Op| mixed(op) || matches!(op, Op::View { .. });
-    if !expanded.equations().any(|e| rewritten(e.op)) {
-        return Ok(expanded);
+    rewritten(&expanded, Some(Views::default()))
+}
+
+/// The same program with lanes as an axis where several arguments are mixed into several results; views stay as they are.
+pub(super) fn lanes_along_axis(p: &Program) -> Result<Program, DiffError> {
+    rewritten(p, None)
+}
+
+fn rewritten(p: &Program, mut views: Option<Views>) -> Result<Program, DiffError> {
+    if !p.equations().any(|e| mixed(e.op) || views.is_some() && matches!(e.op, Op::View { .. })) {
+        return Ok(p.clone());
     }
-    let p = &expanded;
-    let mut views = Views::default();
     let mut b = Builder::new(p.name());
     let mut map = super::declare(&mut b, p, "", None)?;
     for e in p.equations() {
         b.set_origin(e.origin());
         let args = b.translate_all(p, &map, e.args);
-        let results = match e.op {
-            Op::View { layout, shape } => vec![views.read(&mut b, args[0], layout.clone(), shape.clone())?],
-            op if mixed(op) => along_axis(&mut b, p, &e, &args)?,
-            op => b.push_from(p, op, &args)?,
+        let results = match (e.op, &mut views) {
+            (Op::View { layout, shape }, Some(views)) => {
+                vec![views.read(&mut b, args[0], layout.clone(), shape.clone())?]
+            }
+            (op, _) if mixed(op) => along_axis(&mut b, p, &e, &args)?,
+            (op, _) => b.push_from(p, op, &args)?,
         };
         map.extend(results);
     }

@@ -6,7 +6,7 @@ use super::linear::{Calculus, Dual, Linear, Pending, Step, shape_after};
 use super::prepare::prepare;
 use super::rules::{Direction, contract, linearize};
 use super::{DiffError, Technique};
-use crate::builder::Builder;
+use crate::builder::{BuildError, Builder};
 use crate::cost::Columns;
 use crate::cost::{Counter, Known};
 use crate::op::{CalleeId, Op};
@@ -115,30 +115,13 @@ impl Deriver<'_> {
             let step = self.step(b, p, &e, args, Direction::Forward)?;
             let incoming: Vec<Option<Dual>> =
                 e.args.iter().map(|a| a.value().and_then(|v| tangents[v.index()])).collect();
-            let mut outgoing: Vec<Option<Dual>> = vec![None; e.results];
+            let outgoing: Vec<Option<Dual>>;
             let from = b.so_far().len();
             match step.derivative {
                 Derivative::Pairs(maps) => {
                     let mut c = Calculus { b, lead: width };
-                    let mut sums: Vec<Pending> = vec![Pending::default(); e.results];
-                    for map in maps {
-                        let Some(mut t) = incoming[map.arg] else { continue };
-                        // what is put into zeros is put there all at once
-                        let (last, rest) = match map.steps.split_last() {
-                            Some((Step::Put { layout, from, .. }, rest)) => (Some((layout, from)), rest),
-                            _ => (None, &map.steps[..]),
-                        };
-                        for s in rest {
-                            t = c.forward(t, s)?;
-                        }
-                        match last {
-                            Some((layout, from)) => sums[map.result].add_part(&mut c, t, layout, from)?,
-                            None => sums[map.result].add(&mut c, t)?,
-                        }
-                    }
-                    for ((slot, sum), v) in outgoing.iter_mut().zip(&mut sums).zip(e.results()) {
-                        *slot = sum.take(&mut c, p.shape(v))?;
-                    }
+                    let shapes: Vec<Shape> = e.results().map(|v| p.shape(v).clone()).collect();
+                    outgoing = carried(&mut c, &maps, &incoming, &shapes)?;
                     columns.mark(from, b.so_far().len());
                 }
                 Derivative::Select { branches } => {
@@ -264,6 +247,32 @@ impl Deriver<'_> {
     }
 }
 
+/// Sends the tangents of the arguments of an equation to its results, whose shapes are given.
+pub(super) fn carried(
+    c: &mut Calculus<'_>,
+    maps: &[Linear],
+    incoming: &[Option<Dual>],
+    shapes: &[Shape],
+) -> Result<Vec<Option<Dual>>, BuildError> {
+    let mut sums: Vec<Pending> = vec![Pending::default(); shapes.len()];
+    for map in maps {
+        let Some(mut t) = incoming[map.arg] else { continue };
+        // what is put into zeros is put there all at once
+        let (last, rest) = match map.steps.split_last() {
+            Some((Step::Put { layout, from, .. }, rest)) => (Some((layout, from)), rest),
+            _ => (None, &map.steps[..]),
+        };
+        for s in rest {
+            t = c.forward(t, s)?;
+        }
+        match last {
+            Some((layout, from)) => sums[map.result].add_part(c, t, layout, from)?,
+            None => sums[map.result].add(c, t)?,
+        }
+    }
+    sums.iter_mut().zip(shapes).map(|(sum, shape)| sum.take(c, shape)).collect()
+}
+
 /// Sends the adjoints of the results of an equation to its arguments.
 fn transpose(
     c: &mut Calculus<'_>,
@@ -351,7 +360,7 @@ fn active(p: &Program, counter: &mut Counter) -> Vec<bool> {
 }
 
 /// Which equations need their derivative: those with an active result on which an output depends.
-fn needed(p: &Program, active: &[bool]) -> Vec<bool> {
+pub(super) fn needed(p: &Program, active: &[bool]) -> Vec<bool> {
     let mut useful = vec![false; p.values()];
     for o in p.outputs().iter().filter_map(|o| o.value()) {
         useful[o.index()] = true;

@@ -3,9 +3,11 @@
 //! One file for each property. Programs are drawn from seeds, smallest first, so that the first failure is a small one;
 //! a failure prints the program, the point and what was found there.
 
+mod batches;
 mod bounds;
 mod corpus;
 mod differences;
+mod directions;
 mod expansion;
 mod invariants;
 mod kinks;

@@ -2,7 +2,7 @@
 
 use super::Fault;
 use super::number::{Arithmetic, Number};
-use crease_core::{Atom, Op, Program, Rational, Tensor};
+use crease_core::{Atom, Op, Program, ProgramId, Rational, Tensor};
 use dashu_ratio::RBig;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 const DEPTH: usize = 200;
 
 /// What calls returned, by program and by the names of the arguments: a program that is called twice with the same is run once.
-type Known = HashMap<(*const Program, Vec<u64>), Vec<Vec<Number>>>;
+type Known = HashMap<(ProgramId, Vec<u64>), Vec<Vec<Number>>>;
 
 /// The outputs of a program at a point, element by element.
 pub fn evaluate(p: &Program, at: &[Tensor<Rational>], arithmetic: &Arithmetic) -> Result<Vec<Number>, Fault> {
@@ -36,7 +36,7 @@ fn program(
         Atom::Const(_) => constant(a).unwrap_or_default(),
     };
     let mut call = |callee: &Arc<Program>, args: Vec<Vec<Number>>| {
-        let key = (Arc::as_ptr(callee), args.iter().flatten().map(Number::name).collect());
+        let key = (callee.id(), args.iter().flatten().map(Number::name).collect());
         if let Some(results) = known.get(&key) {
             return Ok(results.clone());
         }

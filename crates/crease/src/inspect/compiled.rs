@@ -5,10 +5,9 @@
 //! would have taken longer than interpreting. One thing goes unnoticed here: an overflow in a sum or product that nobody needs.
 
 use crease_core::cost::{Prices, cost};
-use crease_core::{Atom, Op, Program, Shape, Tensor};
+use crease_core::{Atom, Op, Program, ProgramId, Shape, Tensor};
 use crease_engine::{Agreement, Compiled, Float, Form, Options, compile, directional};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The outputs of a program at each of the points.
 #[cfg(test)]
@@ -128,15 +127,15 @@ fn worthwhile(p: &Program, runs: usize) -> Option<Form> {
 
 /// The number of equations once all calls are expanded.
 fn expanded(p: &Program) -> f64 {
-    let mut sizes: HashMap<*const Program, f64> = HashMap::new();
-    let size = |q: &Program, sizes: &HashMap<*const Program, f64>| {
+    let mut sizes: HashMap<ProgramId, f64> = HashMap::new();
+    let size = |q: &Program, sizes: &HashMap<ProgramId, f64>| {
         let callees = q.equations().flat_map(|e| e.op.callees());
-        let inner = callees.map(|&c| sizes.get(&Arc::as_ptr(&q.callee(c).program)).copied().unwrap_or(0.0));
+        let inner = callees.map(|&c| sizes.get(&q.callee(c).program.id()).copied().unwrap_or(0.0));
         q.len() as f64 + inner.sum::<f64>()
     };
     for q in p.library() {
         let n = size(&q, &sizes);
-        sizes.insert(Arc::as_ptr(&q), n);
+        sizes.insert(q.id(), n);
     }
     size(p, &sizes)
 }

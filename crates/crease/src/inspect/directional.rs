@@ -72,6 +72,10 @@ fn in_floats<'p>(
     let near: Vec<Vec<f64>> = directions.iter().map(|d| d.iter().map(Rational::to_f64).collect()).collect();
     let Some(found) = compiled::directional_derivatives(p, &nearest(point), &near) else { return Ok(None) };
     let done = Task { program: p, watched: Some(p) }.compute(point, Numbers::Float, &ask.limits)?;
+    // where branches meet, or conditions are numbers, whether there is a derivative at all is for the model to say
+    if done.met.iter().any(|m| m.border || matches!(m.operation, "select" | "and" | "or" | "not")) {
+        return Ok(None);
+    }
     let by_output = |elements: &Vec<f64>| -> Vec<Answer> {
         let mut rest = &elements[..];
         let part = |a: &Answer| {

@@ -1,7 +1,7 @@
 //! Rules of one's own: a derived program with something else picked at its kinks.
 
 use crease_core::op::{Choice, Kink, Op};
-use crease_core::{Atom, BuildError, Builder, Program, Value};
+use crease_core::{Atom, BuildError, Builder, Program, ProgramId, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn with_choices(p: &Program, change: impl Fn(&Kink, &Choice) -> Choice) -> Result<Program, BuildError> {
-    let mut done: HashMap<*const Program, Arc<Program>> = HashMap::new();
+    let mut done: HashMap<ProgramId, Arc<Program>> = HashMap::new();
     for q in p.library() {
         let changed = Arc::new(rewrite(&q, &change, &done)?);
-        done.insert(Arc::as_ptr(&q), changed);
+        done.insert(q.id(), changed);
     }
     rewrite(p, &change, &done)
 }
@@ -30,7 +30,7 @@ pub fn with_choices(p: &Program, change: impl Fn(&Kink, &Choice) -> Choice) -> R
 fn rewrite(
     p: &Program,
     change: &impl Fn(&Kink, &Choice) -> Choice,
-    done: &HashMap<*const Program, Arc<Program>>,
+    done: &HashMap<ProgramId, Arc<Program>>,
 ) -> Result<Program, BuildError> {
     let mut b = Builder::new(p.name());
     let mut cells: HashMap<Value, Atom> = HashMap::new();
@@ -47,7 +47,7 @@ fn rewrite(
         let mut callees = HashMap::new();
         for &id in e.op.callees() {
             let callee = p.callee(id);
-            let changed = |q: &Arc<Program>| done.get(&Arc::as_ptr(q)).unwrap_or(q).clone();
+            let changed = |q: &Arc<Program>| done.get(&q.id()).unwrap_or(q).clone();
             callees.insert(id, b.callee(changed(&callee.program), callee.joint.as_ref().map(changed))?);
         }
         let op = match e.op {
