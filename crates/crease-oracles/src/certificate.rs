@@ -37,23 +37,32 @@ fn model(out: &mut String, normal: &NormalForm, output: usize) -> fmt::Result {
         out.push_str("max");
         for (i, f) in kink.forms.iter().enumerate() {
             out.push_str(if i == 0 { " " } else { " ; " });
-            form(out, f)?;
+            form(out, f, normal.dimension, 'k')?;
         }
         out.push('\n');
     }
     out.push_str("output ");
     match normal.outputs.get(output) {
-        Some(f) => form(out, f)?,
+        Some(f) => form(out, f, normal.dimension, 'k')?,
         None => out.push('0'),
     }
     out.push('\n');
     Ok(())
 }
 
-fn form(out: &mut String, f: &Form) -> fmt::Result {
-    let directions = f.directions.iter().map(|(i, c)| ('d', *i, c));
-    let kinks = f.kinks.iter().map(|(i, c)| ('k', *i, c));
-    terms(out, directions.chain(kinks))
+/// A form: coordinates of the direction are `d0`, `d1` and so on, what comes after them has this letter.
+pub(crate) fn form(out: &mut String, f: &Form, dimension: usize, letter: char) -> fmt::Result {
+    if f.is_zero() {
+        out.push('0');
+    }
+    for (n, (v, c)) in f.terms().iter().enumerate() {
+        let blank = if n == 0 { "" } else { " " };
+        match v.checked_sub(dimension) {
+            None => write!(out, "{blank}{}*d{v}", c.fraction())?,
+            Some(k) => write!(out, "{blank}{}*{letter}{k}", c.fraction())?,
+        }
+    }
+    Ok(())
 }
 
 /// The lines of a certificate that state a model with enclosed coefficients: the nodes that one output depends on. Fails if there is
@@ -176,21 +185,7 @@ pub(crate) fn enclosed(model: &LocalModel, output_number: usize, sides: &[Clarke
 
 /// A vector as a form in the direction.
 pub(crate) fn vector(out: &mut String, x: &[Rational]) -> fmt::Result {
-    terms(out, x.iter().enumerate().filter(|t| !t.1.is_zero()).map(|(i, c)| ('d', i, c)))
-}
-
-fn terms<'a>(out: &mut String, terms: impl Iterator<Item = (char, usize, &'a Rational)>) -> fmt::Result {
-    let before = out.len();
-    for (letter, i, c) in terms {
-        if out.len() > before {
-            out.push(' ');
-        }
-        write!(out, "{}*{letter}{i}", c.fraction())?;
-    }
-    if out.len() == before {
-        out.push('0');
-    }
-    Ok(())
+    form(out, &Form::from(x), x.len(), 'd')
 }
 
 /// A limit of gradients: the function is linear around the direction, with that gradient.

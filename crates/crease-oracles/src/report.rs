@@ -165,10 +165,9 @@ fn largest_change(
     let selected = backward_sparse(model, [(kink, adjoint.clone())], share, left)?;
     let mut largest = Rational::ZERO;
     for &member in members {
-        let mut change = backward_sparse(model, [(member, adjoint.clone())], share, left)?;
-        *left = left.checked_sub(selected.len())?;
-        selected.iter().for_each(|(i, x)| *change.entry(*i).or_default() -= x);
-        largest = change.values().map(Rational::abs).fold(largest, Ord::max);
+        let change = backward_sparse(model, [(member, adjoint.clone())], share, left)?.minus(&selected);
+        *left = left.checked_sub(selected.terms().len())?;
+        largest = change.terms().iter().map(|t| t.1.abs()).fold(largest, Ord::max);
     }
     Some(largest)
 }

@@ -1,9 +1,8 @@
 //! The two sweeps over a local model on which all oracles stand: values of its nodes forward, adjoints backward.
 
-use crease_core::local::{LocalModel, Node, NodeId, Term};
+use crease_core::local::{Form, LocalModel, Node, NodeId, Sum, Term};
 use crease_core::number::{Field61, Mixed, Number, NumberError, Rational};
 use crease_core::random::SplitMix64;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 /// Coefficients of a model in another kind of number, converted once.
@@ -145,43 +144,35 @@ fn kinks_below(model: &LocalModel, nodes: usize) -> usize {
 }
 
 /// The gradient of a combination of nodes when each maximum is replaced by a combination of its members, visiting only what lies
-/// below: coordinates and what they are, none zero. Nothing if that takes more than the visits that are left.
+/// below. Nothing if that takes more than the visits that are left.
 pub(crate) fn backward_sparse(
     model: &LocalModel,
     seeds: impl IntoIterator<Item = (NodeId, Rational)>,
     share: impl Fn(usize, usize) -> Option<Rational>,
     left: &mut usize,
-) -> Option<BTreeMap<usize, Rational>> {
-    let mut adjoints: BTreeMap<NodeId, Rational> = BTreeMap::new();
-    let mut gradient = BTreeMap::new();
-    for (node, x) in seeds {
-        *adjoints.entry(node).or_default() += x;
-    }
+) -> Option<Form> {
+    let (mut adjoints, mut gradient, one) = (Sum::default(), Sum::default(), Rational::ONE);
+    seeds.into_iter().for_each(|(node, x)| adjoints.add_term(node.index(), &one, &x));
     // nodes are numbered so that arguments come first
-    while let Some((id, weight)) = adjoints.pop_last() {
-        if weight.is_zero() {
-            continue;
-        }
-        let visits = match model.node(id) {
+    while let Some((i, weight)) = adjoints.pop(0) {
+        let visits = match model.node(model.node_id(i)) {
             Node::Direction(i) => {
-                gradient.insert(i, weight);
+                gradient.add_term(i, &one, &weight);
                 1
             }
             Node::Linear(terms) => {
-                for t in terms {
-                    adjoints.entry(t.node).or_default().add_mul(&weight, &t.coefficient);
-                }
+                terms.iter().for_each(|t| adjoints.add_term(t.node.index(), &weight, &t.coefficient));
                 terms.len()
             }
             Node::Seam { taken, .. } => {
-                *adjoints.entry(taken).or_default() += weight;
+                adjoints.add_term(taken.index(), &one, &weight);
                 1
             }
             Node::Max(members) | Node::Taken(members) => {
-                let kink = kinks_below(model, id.index());
+                let kink = kinks_below(model, i);
                 for (k, m) in members.iter().enumerate() {
                     if let Some(s) = share(kink, k) {
-                        adjoints.entry(*m).or_default().add_mul(&weight, &s);
+                        adjoints.add_term(m.index(), &weight, &s);
                     }
                 }
                 members.len()
@@ -189,7 +180,7 @@ pub(crate) fn backward_sparse(
         };
         *left = left.checked_sub(visits)?;
     }
-    Some(gradient)
+    Some(gradient.form())
 }
 
 /// Whether no seam of a model is 0: a direction along which one is may stay where branches meet that need not agree.
@@ -254,7 +245,7 @@ pub(crate) fn same_forms(
         let share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
         match backward_sparse(model, seeds, share, &mut left) {
             None => return field.map(|_| Same::Likely),
-            Some(difference) if !difference.is_empty() => return Ok(Same::No),
+            Some(difference) if !difference.is_zero() => return Ok(Same::No),
             Some(_) => {}
         }
     }

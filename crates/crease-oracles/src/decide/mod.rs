@@ -17,7 +17,6 @@
 //! coefficients are, yes if no kink is active whatever they are, and unknown otherwise.
 
 mod enclosed;
-mod form;
 mod proof;
 mod relus;
 mod search;
@@ -28,10 +27,9 @@ use crate::conservative::GRAPH_BUDGET;
 use crate::sweep::sizes;
 use crate::{ClarkeElement, OracleError, certificate, clarke_along, clarke_element, directional, output};
 use crease_core::Limits;
-use crease_core::local::{LocalModel, NormalForm};
+use crease_core::local::{Form, LocalModel, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
-use form::Form;
 use proof::Proof;
 use relus::Relus;
 use search::{Outcome, search};
@@ -240,7 +238,7 @@ pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<
     let normal = model.normal_form_within(GRAPH_BUDGET);
     let relus = normal.as_ref().and_then(|n| Relus::new(n, output_number, REWRITING_BUDGET));
     let written = move |proof| normal.map(|normal| Written::Exact { normal, output: output_number, proof });
-    let gradient = vector(&first.gradient);
+    let gradient = Form::from(&first.gradient[..]);
     counts.relus = relus.as_ref().map_or(0, |r| r.arguments.len());
     let relus = match relus {
         Some(relus) if relus.output == gradient => {
@@ -262,7 +260,7 @@ pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<
         let unknown = Verdict::Unknown { limit: Limit::TooLarge, best: vec![first] };
         return decide(unknown, Argument::Nothing, counts, None);
     };
-    let h = relus.output.plus(&Rational::from(-1), &gradient);
+    let h = relus.output.minus(&gradient);
     match search(&relus, &h, effort, &mut counts) {
         Outcome::Found(direction) => {
             let second = near(model, output_number, &direction, &first, effort.seed)?;
@@ -275,11 +273,6 @@ pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<
         }
         Outcome::Limit(limit) => decide(Verdict::Unknown { limit, best: vec![first] }, Argument::Nothing, counts, None),
     }
-}
-
-/// A vector as a form in the direction.
-fn vector(x: &[Rational]) -> Form {
-    Form::new(x.iter().enumerate().filter(|t| !t.1.is_zero()).map(|(i, c)| (i as u32, c.clone())).collect())
 }
 
 /// Another gradient, along directions that are easy to guess.

@@ -29,7 +29,7 @@ mod witness;
 use crate::enclosed::apart;
 use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, output};
 use crease_core::limits::{Limits, Stop};
-use crease_core::local::{Exactness, LocalModel, Node, NormalForm};
+use crease_core::local::{Exactness, Form, LocalModel, Node, NormalForm, NormalKink};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
 use tree::Tree;
@@ -316,28 +316,20 @@ fn enclosed(
 /// not on other kinks, and all of these linearly independent. Then all members can win in all combinations, near the point as in the model, even
 /// if the arguments are curved (the linear independence kink qualification of Griewank and Walther).
 fn independent(normal: &NormalForm) -> bool {
-    let minus = Rational::from(-1);
-    let mut pivots: BTreeMap<usize, BTreeMap<usize, Rational>> = BTreeMap::new();
+    // by their first coordinate, where they are 1
+    let mut pivots: BTreeMap<usize, Form> = BTreeMap::new();
     for kink in &normal.kinks {
         for form in &kink.forms[1..] {
-            let difference = form.plus(&minus, &kink.forms[0]);
-            let mut row: BTreeMap<usize, Rational> = difference.directions.into_iter().collect();
-            // rows that are kept have 1 at their pivot
-            while let Some((&i, c)) = row.first_key_value() {
-                let Some(pivot) = pivots.get(&i) else { break };
-                let c = -c;
-                for (j, x) in pivot {
-                    let entry = row.entry(*j).or_default();
-                    entry.add_mul(&c, x);
-                    if entry.is_zero() {
-                        row.remove(j);
-                    }
+            let difference = form.minus(&kink.forms[0]);
+            let mut row: Form = difference.split(normal.dimension).0.iter().cloned().collect();
+            let first = loop {
+                let Some((i, c)) = row.terms().first() else { return false };
+                match pivots.get(i) {
+                    Some(pivot) => row = row.plus(&-c, pivot),
+                    None => break *i,
                 }
-            }
-            let Some((&i, c)) = row.first_key_value() else { return false };
-            let Some(over) = c.inv() else { return false };
-            row.values_mut().for_each(|x| *x = &*x * &over);
-            pivots.insert(i, row);
+            };
+            pivots.extend(row.monic().map(|(row, _)| (first, row)));
         }
     }
     true
@@ -346,7 +338,12 @@ fn independent(normal: &NormalForm) -> bool {
 /// Whether the output adds up maxima, or subtracts them, with nothing but sums and maxima inside: then it is convex, or concave.
 /// Where such a function has one gradient on an open cone, no other gradient does as well there.
 fn bends_one_way(normal: &NormalForm) -> bool {
-    let inner = normal.kinks.iter().flat_map(|k| &k.forms).flat_map(|f| &f.kinks).all(|t| t.1.is_positive());
-    let outer = |up: bool| normal.outputs.iter().flat_map(|o| &o.kinks).all(|t| t.1.is_positive() == up);
-    inner && (outer(true) || outer(false))
+    let uses = |f: &Form, up: bool| f.beyond(normal.dimension).all(|(_, c)| c.is_positive() == up);
+    let outer = |up: bool| normal.outputs.iter().all(|f| uses(f, up));
+    normal.kinks.iter().flat_map(|k| &k.forms).all(|f| uses(f, true)) && (outer(true) || outer(false))
+}
+
+/// Whether a kink uses no other.
+fn is_alone(kink: &NormalKink, dimension: usize) -> bool {
+    kink.forms.iter().all(|f| f.split(dimension).1.is_empty())
 }
