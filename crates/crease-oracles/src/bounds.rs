@@ -1,5 +1,6 @@
 //! Bounds on every coordinate of the conservative gradient, by interval arithmetic backward.
 
+use crate::Session;
 use crease_core::local::{Form, LocalModel, Node, NodeId, NormalForm};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
@@ -7,12 +8,12 @@ use std::collections::BTreeMap;
 /// Two numbers between which all elements lie.
 pub(crate) type Bounds = (Rational, Rational);
 
-/// Bounds on every coordinate: those of the graph, and where there is a normal form also those of it.
-pub(crate) fn bounds(model: &LocalModel, output_number: usize, normal: Option<&NormalForm>) -> Vec<Bounds> {
-    let Some(&from) = model.outputs().get(output_number) else { return Vec::new() };
-    let wide = on_graph(model, from);
-    match normal.filter(|_| model.is_exact()) {
-        Some(normal) => intersect(wide, on_normal_form(normal, output_number)),
+/// Bounds on every coordinate: those of the graph, and where there is a normal form of an exact model also those of it.
+pub(crate) fn bounds(session: &Session<'_>) -> Vec<Bounds> {
+    let Ok(from) = session.from() else { return Vec::new() };
+    let wide = on_graph(session.model(), from);
+    match session.model().is_exact().then(|| session.choices()).flatten() {
+        Some(normal) => intersect(wide, on_normal_form(normal, session.output())),
         None => wide,
     }
 }

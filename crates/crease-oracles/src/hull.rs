@@ -235,8 +235,7 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
         }
         loop {
             for i in waiting.drain(..) {
-                let away: Form =
-                    vector.iter().zip(self.point(i)).map(|(v, g)| v - g).enumerate().collect();
+                let away: Form = vector.iter().zip(self.point(i)).map(|(v, g)| v - g).enumerate().collect();
                 let Some((signed, factor)) = forms.intern(&away) else {
                     return HullPosition::Inside { weights: vec![(i, Rational::ONE)] };
                 };

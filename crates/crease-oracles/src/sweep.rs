@@ -1,11 +1,13 @@
 //! The two sweeps over a local model on which all oracles stand: values of its nodes forward, adjoints backward.
 
+use crate::Session;
 use crease_core::local::{Form, LocalModel, Node, NodeId, Sum, Term};
 use crease_core::number::{Field61, Mixed, Number, NumberError, Rational};
 use crease_core::random::SplitMix64;
 use std::convert::Infallible;
 
-/// Coefficients of a model in another kind of number, converted once.
+/// Coefficients of a model in another kind of number, converted once: one list for all nodes, as sweeps read it.
+#[derive(Clone)]
 pub(crate) struct Weights<N> {
     terms: Vec<(N, NodeId)>,
     starts: Vec<usize>,
@@ -20,12 +22,22 @@ impl Weights<Mixed> {
     }
 }
 
-impl<N: Number> Weights<N> {
+impl Weights<Rational> {
     /// The coefficients, or the middles of their enclosures.
-    pub fn new(model: &LocalModel) -> Result<Self, NumberError> {
-        Weights::convert(model, |t| N::from_rational(&t.coefficient))
+    pub fn middles(model: &LocalModel) -> Self {
+        let Ok(weights) = Weights::convert(model, |t| Ok::<_, Infallible>(t.coefficient.clone()));
+        weights
     }
+}
 
+impl Weights<Field61> {
+    /// The coefficients, or the middles of their enclosures, unless the prime divides a denominator.
+    pub fn in_field(model: &LocalModel) -> Result<Self, NumberError> {
+        Weights::convert(model, |t| Field61::from_rational(&t.coefficient))
+    }
+}
+
+impl<N> Weights<N> {
     fn convert<E>(model: &LocalModel, number: impl Fn(&Term) -> Result<N, E>) -> Result<Self, E> {
         let mut w = Weights { terms: Vec::new(), starts: Vec::with_capacity(model.len() + 1) };
         for node in model.nodes() {
@@ -221,7 +233,7 @@ pub(crate) enum Same {
 /// Compares the forms of all pairs at once, in the prime field along a random direction, then one by one exactly if that takes no
 /// more than `budget` visits.
 pub(crate) fn same_forms(
-    model: &LocalModel,
+    session: &Session<'_>,
     picked: &[usize],
     pairs: &[(NodeId, NodeId)],
     random: &mut SplitMix64,
@@ -230,9 +242,10 @@ pub(crate) fn same_forms(
     if pairs.is_empty() {
         return Ok(Same::Proved);
     }
+    let model = session.model();
     // a filter only: a coefficient whose denominator the prime divides has no place in the field
-    let field = Weights::<Field61>::new(model);
-    if let Ok(field) = &field {
+    let field = session.field();
+    if let Ok(field) = field {
         let along: Vec<Field61> = (0..model.dimension()).map(|_| Field61::new(random.bits())).collect();
         let values = forward(model, field, &along, |kink, members, values| values[members[picked[kink]].index()]);
         if pairs.iter().any(|(a, b)| values[a.index()] != values[b.index()]) {

@@ -11,6 +11,8 @@ use crate::number::Rational;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+type Terms = [(usize, Rational)];
+
 /// A linear form: variables in ascending order, with coefficients that are not zero.
 ///
 /// ```
@@ -56,7 +58,7 @@ impl Form {
     }
 
     /// The variables and their coefficients.
-    pub fn terms(&self) -> &[(usize, Rational)] {
+    pub fn terms(&self) -> &Terms {
         &self.0
     }
 
@@ -85,7 +87,7 @@ impl Form {
     /// assert_eq!((form.split(4).0.len(), form.split(4).1.len()), (1, 2));
     /// assert_eq!(form.beyond(4).map(|(v, _)| v).collect::<Vec<_>>(), [0, 1]);
     /// ```
-    pub fn split(&self, variables: usize) -> (&[(usize, Rational)], &[(usize, Rational)]) {
+    pub fn split(&self, variables: usize) -> (&Terms, &Terms) {
         self.0.split_at(self.0.partition_point(|t| t.0 < variables))
     }
 
@@ -211,6 +213,13 @@ impl Form {
         (*self == other.scaled(&factor)).then_some(factor)
     }
 
+    /// The form with all but the first so many variables, counted from there, replaced by what they stand for.
+    pub fn replaced<'f>(&self, variables: usize, by: impl Fn(usize) -> &'f Form) -> Form {
+        let mut sum = Sum(self.split(variables).0.iter().cloned().collect());
+        self.beyond(variables).for_each(|(v, c)| sum.add(c, by(v)));
+        sum.form()
+    }
+
     /// The value where the variables have these values.
     pub fn at(&self, values: &[Rational]) -> Rational {
         let mut sum = Rational::ZERO;
@@ -258,7 +267,7 @@ impl Sum {
     }
 
     /// Adds a multiple of some terms.
-    pub fn add_terms(&mut self, factor: &Rational, terms: &[(usize, Rational)]) {
+    pub fn add_terms(&mut self, factor: &Rational, terms: &Terms) {
         terms.iter().for_each(|(v, c)| self.add_term(*v, factor, c));
     }
 
@@ -334,7 +343,8 @@ mod tests {
             assert_eq!(f.is_zero(), x.iter().all(Rational::is_zero));
             assert_eq!((f == g, f.cmp(&g).is_eq()), (x == y, x == y));
             // in any order, with repetitions
-            let mut terms: Vec<(usize, Rational)> = [&x, &y].into_iter().flat_map(|v| v.iter().cloned().enumerate()).collect();
+            let mut terms: Vec<(usize, Rational)> =
+                [&x, &y].into_iter().flat_map(|v| v.iter().cloned().enumerate()).collect();
             for i in (1..terms.len()).rev() {
                 terms.swap(i, random.below(i as u64 + 1) as usize);
             }
@@ -378,8 +388,8 @@ mod tests {
             // each variable from the first on is a form in earlier ones
             let stands: Vec<Form> = (0..WIDTH).map(|v| Form::from(&vector(&mut random)[..v])).collect();
             let mut sum = Sum::default();
-            sum.add(&Rational::ONE, &Form::from(&x[..]));
-            let mut expected = x;
+            let (f, mut expected) = (Form::from(&x[..]), x);
+            sum.add(&Rational::ONE, &f);
             while let Some((v, c)) = sum.pop(first) {
                 sum.add(&c, &stands[v]);
             }
@@ -389,6 +399,13 @@ mod tests {
             }
             assert_eq!(sum.is_zero(), expected.iter().all(Rational::is_zero));
             assert_eq!(dense(&sum.form()), expected);
+            let once = f.replaced(first, |v| &stands[first + v]);
+            let direct = f
+                .split(first)
+                .1
+                .iter()
+                .fold(f.split(first).0.iter().cloned().collect(), |sum: Form, (v, c)| sum.plus(c, &stands[*v]));
+            assert_eq!(once, direct);
         }
     }
 }

@@ -67,9 +67,7 @@ pub(super) fn contradicts(forms: &Forms, halves: &[Half], parts: &[(usize, Ratio
         let half = &halves[*half];
         sum.add(&if half.negative { -by } else { by.clone() }, forms.exact(half.form));
     }
-    parts.iter().all(|(_, by)| by.is_positive())
-        && parts.iter().any(|(half, _)| halves[*half].strict)
-        && sum.is_zero()
+    parts.iter().all(|(_, by)| by.is_positive()) && parts.iter().any(|(half, _)| halves[*half].strict) && sum.is_zero()
 }
 
 /// Exact multipliers near those that floats found for their scaled forms.

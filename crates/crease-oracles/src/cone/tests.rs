@@ -201,7 +201,8 @@ fn equations() {
 fn coordinates_are_bounds() {
     let mut forms = Forms::new(300);
     let mut cone = Cone::new(300);
-    let unit: Vec<Signed> = (0..300).map(|i| forms.intern(&Form::variable(i).scaled(&Rational::from(-7))).unwrap().0).collect();
+    let unit: Vec<Signed> =
+        (0..300).map(|i| forms.intern(&Form::variable(i).scaled(&Rational::from(-7))).unwrap().0).collect();
     for k in 0..3000 {
         cone.assert(&forms, Half::open(if k % 3 == 0 { unit[k % 300] } else { unit[k % 300].opposite() }));
     }

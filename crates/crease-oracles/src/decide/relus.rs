@@ -9,7 +9,7 @@
 //! If the conservative gradient of the model is a singleton, no relu is left in the output: the graph of the paper's proof has no path.
 //! The converse does not hold; `relu(x) - relu(-x)` is found to be x.
 
-use crease_core::local::{Form, NormalForm, Sum};
+use crease_core::local::{Form, NormalForm};
 use crease_core::number::Rational;
 use std::collections::{HashMap, VecDeque};
 
@@ -66,13 +66,8 @@ impl Relus {
 
     /// A form in which each kink is replaced by what it has become.
     fn substitute(&self, form: &Form, kinks: &[Form], left: &mut usize) -> Option<Form> {
-        let mut sum = Sum::default();
-        sum.add_terms(&Rational::ONE, form.split(self.dimension).0);
-        for (k, c) in form.beyond(self.dimension) {
-            *left = left.checked_sub(kinks[k].terms().len())?;
-            sum.add(c, &kinks[k]);
-        }
-        Some(sum.form())
+        *left = left.checked_sub(form.beyond(self.dimension).map(|(k, _)| kinks[k].terms().len()).sum())?;
+        Some(form.replaced(self.dimension, |k| &kinks[k]))
     }
 
     /// Joins the items two by two, neighbours in a fixed order first, so that forms stay short and the order of arguments does not matter.

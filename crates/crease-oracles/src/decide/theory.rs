@@ -269,12 +269,7 @@ impl<'a> Arithmetic<'a> {
         let mut sources: Vec<(i32, Rational)> = Vec::new();
         // relus as forms in the direction
         let mut linear: Vec<Form> = Vec::with_capacity(self.relus.arguments.len());
-        let reduced = |f: &Form, linear: &[Form]| -> Form {
-            let mut sum = Sum::default();
-            sum.add_terms(&Rational::ONE, f.split(p).0);
-            f.beyond(p).for_each(|(j, c)| sum.add(c, &linear[j]));
-            sum.form()
-        };
+        let reduced = |f: &Form, linear: &[Form]| f.replaced(p, |j| &linear[j]);
         for (j, w) in self.relus.arguments.iter().enumerate() {
             let on = self.signs.phase(j as u32).is_some_and(&value);
             linear.push(if on { reduced(w, &linear) } else { Form::default() });

@@ -8,7 +8,7 @@ use super::witness::{Walker, Witness};
 use super::{EnumerateEvent as Event, EnumerateLimit as Limit, EnumerateWork, Neighbour, is_alone};
 use crate::cone::{Cone, Conflict, Forms, Half, Signed, direction_near};
 use crease_core::Limits;
-use crease_core::local::{Form, NormalForm, Sum};
+use crease_core::local::{Form, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 use std::cmp::Ordering;
@@ -333,7 +333,9 @@ impl<'n, 't> Tree<'n, 't> {
             Some(question) => question.clone(),
             None => {
                 let normal = self.normal;
-                let members = normal.kinks[k].forms.iter().map(|f| reduce(f, normal.dimension, &self.decided)).collect();
+                // what its forms are once the kinks that they use are decided
+                let reduced = |f: &Form| Rc::new(f.replaced(normal.dimension, |k| &self.decided[k]));
+                let members = normal.kinks[k].forms.iter().map(reduced).collect();
                 self.question(members)
             }
         };
@@ -502,12 +504,4 @@ fn mirror(normal: &NormalForm, weights: &[Rational], constant: &[Rational]) -> O
         kink.forms.iter().flat_map(Form::terms).for_each(|(i, c)| sum[*i].add_mul(by, c));
     }
     Some(sum)
-}
-
-/// What a form is once the kinks that it uses are decided.
-fn reduce(form: &Form, dimension: usize, decided: &[Rc<Form>]) -> Rc<Form> {
-    let mut sum = Sum::default();
-    sum.add_terms(&Rational::ONE, form.split(dimension).0);
-    form.beyond(dimension).for_each(|(k, by)| sum.add(by, &decided[k]));
-    Rc::new(sum.form())
 }
