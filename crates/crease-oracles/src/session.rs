@@ -24,7 +24,7 @@ pub(crate) const GRAPH_BUDGET: usize = 2_000_000;
 /// How many steps may be spent on the normal form where it is all that counts.
 const LONG_BUDGET: usize = 50_000_000;
 
-/// One scalar output of a local model, and what was computed of it so far. See the [module](self) of the crate for its questions.
+/// One scalar output of a local model, and what was computed of it so far. See the [crate] for its questions.
 ///
 /// ```
 /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
