@@ -9,9 +9,7 @@ use crease_core::local::{LocalModel, localize};
 use crease_core::random::SplitMix64;
 use crease_core::{Rational, Tensor};
 use crease_formats::parse_expression;
-use crease_oracles::{
-    Effort, conservative, differentiable, membership_among, membership_certificate, neighbouring_gradients,
-};
+use crease_oracles::{Effort, Session, differentiable};
 use fan::{Judged, judge};
 use std::collections::HashMap;
 
@@ -31,10 +29,10 @@ fn decided(expression: &str) -> String {
 fn member(expression: &str, vector: &[(i64, i64)]) -> String {
     let model = model(expression);
     let vector: Vec<Rational> = vector.iter().map(|(n, d)| Rational::new(*n, *d).expect("a fraction")).collect();
-    let all = neighbouring_gradients(&model, 0, &Limits::default()).expect(expression);
-    let known = conservative(&model, 0).expect(expression);
-    let found = membership_among(&model, 0, &known, &all, &vector).expect(expression);
-    membership_certificate(&model, 0, &vector, &found, &all.gradients).expect(expression).expect(expression)
+    let session = Session::new(&model, 0);
+    let all = session.neighbouring_gradients(&Limits::default(), |_| ()).expect(expression);
+    let found = session.membership_among(&all, &vector).expect(expression);
+    session.membership_certificate(&vector, &found, &all.gradients).expect(expression).expect(expression)
 }
 
 /// A formula over three variables as a program: all eight clauses, or without the last.

@@ -5,7 +5,7 @@ use crease_core::differentiate::{How, backprop};
 use crease_core::local::localize;
 use crease_core::number::Rational;
 use crease_core::{Program, Tensor, relu, run, trace};
-use crease_oracles::{clarke_element, conservative, directional, several_in_field};
+use crease_oracles::{Session, clarke_element, conservative, directional};
 use std::time::Instant;
 
 /// Four equations for each step: rounds over the inputs, in which one relu of 250 is tied at the origin, one of four is off, and
@@ -47,7 +47,7 @@ fn main() {
         let model = timed("localize", || localize(&p, &at).unwrap());
         timed("directional", || directional(&model, &vec![Rational::ONE; inputs]).unwrap());
         let element = timed("clarke", || clarke_element(&model, 0, 1).unwrap());
-        let several = timed("conservative, randomized test", || several_in_field(&model, 0, 1).unwrap());
+        let several = timed("conservative, randomized test", || Session::new(&model, 0).several_in_field(1).unwrap());
         let set = timed("conservative, with elements and bounds", || conservative(&model, 0).unwrap());
         println!(
             "\n{} nodes, {} active kinks; clarke: {} attempts, {} equal, proved {}; several: {several}, proved {}",

@@ -1,18 +1,19 @@
 //! Bounds on every coordinate of the conservative gradient, by interval arithmetic backward.
 
-use crease_core::local::{LocalModel, Node, NodeId, NormalForm};
+use crate::Session;
+use crease_core::local::{Form, LocalModel, Node, NodeId, NormalForm};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
 
 /// Two numbers between which all elements lie.
 pub(crate) type Bounds = (Rational, Rational);
 
-/// Bounds on every coordinate: those of the graph, and where there is a normal form also those of it.
-pub(crate) fn bounds(model: &LocalModel, output_number: usize, normal: Option<&NormalForm>) -> Vec<Bounds> {
-    let Some(&from) = model.outputs().get(output_number) else { return Vec::new() };
-    let wide = on_graph(model, from);
-    match normal.filter(|_| model.is_exact()) {
-        Some(normal) => intersect(wide, on_normal_form(normal, output_number)),
+/// Bounds on every coordinate: those of the graph, and where there is a normal form of an exact model also those of it.
+pub(crate) fn bounds(session: &Session<'_>) -> Vec<Bounds> {
+    let Ok(from) = session.from() else { return Vec::new() };
+    let wide = on_graph(session.model(), from);
+    match session.model().is_exact().then(|| session.choices()).flatten() {
+        Some(normal) => intersect(wide, on_normal_form(normal, session.output())),
         None => wide,
     }
 }
@@ -63,43 +64,36 @@ fn on_graph(model: &LocalModel, from: NodeId) -> Vec<Bounds> {
 /// On the normal form, which is tighter where members share terms: a combination of forms has every coefficient between the
 /// smallest and the largest among them.
 fn on_normal_form(normal: &NormalForm, output_number: usize) -> Vec<Bounds> {
-    let mut directions: Vec<Bounds> = vec![(Rational::ZERO, Rational::ZERO); normal.dimension];
-    let mut kinks: Vec<Bounds> = vec![(Rational::ZERO, Rational::ZERO); normal.kinks.len()];
-    let Some(output) = normal.outputs.get(output_number) else { return directions };
-    output.directions.iter().for_each(|(i, c)| directions[*i] = (c.clone(), c.clone()));
-    output.kinks.iter().for_each(|(k, c)| kinks[*k] = (c.clone(), c.clone()));
-    for k in (0..normal.kinks.len()).rev() {
-        let adjoint = std::mem::take(&mut kinks[k]);
+    let p = normal.dimension;
+    let mut adjoints: Vec<Bounds> = vec![(Rational::ZERO, Rational::ZERO); p + normal.kinks.len()];
+    let output = normal.outputs.get(output_number).into_iter().flat_map(Form::terms);
+    output.for_each(|(v, c)| adjoints[*v] = (c.clone(), c.clone()));
+    for (k, kink) in normal.kinks.iter().enumerate().rev() {
+        let adjoint = std::mem::take(&mut adjoints[p + k]);
         if adjoint.0.is_zero() && adjoint.1.is_zero() {
             continue;
         }
-        let forms = &normal.kinks[k].forms;
-        let ranges = |list: Vec<&[(usize, Rational)]>| {
-            // how many forms have the coefficient, and its range among them
-            let mut out: BTreeMap<usize, (usize, Bounds)> = BTreeMap::new();
-            for (i, c) in list.into_iter().flatten() {
-                let (count, (low, high)) = out.entry(*i).or_insert_with(|| (0, (c.clone(), c.clone())));
-                *count += 1;
-                if c < low {
-                    *low = c.clone();
-                } else if c > high {
-                    *high = c.clone();
-                }
+        // how many forms have the coefficient, and its range among them
+        let mut ranges: BTreeMap<usize, (usize, Bounds)> = BTreeMap::new();
+        for (v, c) in kink.forms.iter().flat_map(Form::terms) {
+            let (count, (low, high)) = ranges.entry(*v).or_insert_with(|| (0, (c.clone(), c.clone())));
+            *count += 1;
+            if c < low {
+                *low = c.clone();
+            } else if c > high {
+                *high = c.clone();
             }
-            let n = forms.len();
-            out.into_iter().map(move |(i, (count, (low, high)))| match count == n {
-                true => (i, (low, high)),
-                false => (i, (Ord::min(low, Rational::ZERO), Ord::max(high, Rational::ZERO))),
-            })
-        };
-        for (i, range) in ranges(forms.iter().map(|f| &f.directions[..]).collect()) {
-            accumulate(&mut directions[i], &adjoint, &range);
         }
-        for (l, range) in ranges(forms.iter().map(|f| &f.kinks[..]).collect()) {
-            accumulate(&mut kinks[l], &adjoint, &range);
+        for (v, (count, (low, high))) in ranges {
+            let range = match count == kink.forms.len() {
+                true => (low, high),
+                false => (Ord::min(low, Rational::ZERO), Ord::max(high, Rational::ZERO)),
+            };
+            accumulate(&mut adjoints[v], &adjoint, &range);
         }
     }
-    directions
+    adjoints.truncate(p);
+    adjoints
 }
 
 /// `sum += a * b`, for intervals.

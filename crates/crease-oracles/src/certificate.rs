@@ -1,9 +1,8 @@
 //! The parts of certificates that all claims share: the model, exact or enclosed, and limits of gradients; and the certificate that a
 //! vector is a Clarke subgradient. The format is that of the crate `crease-check`.
 
-use crate::conservative::GRAPH_BUDGET;
 use crate::enclosed::coordinate_apart;
-use crate::{ClarkeElement, Membership, Neighbour, OracleError, clarke_element, output};
+use crate::{ClarkeElement, Membership, Neighbour, OracleError, Session};
 use crease_core::local::{Form, LocalModel, Node, NodeId, NormalForm, Term};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
@@ -37,23 +36,32 @@ fn model(out: &mut String, normal: &NormalForm, output: usize) -> fmt::Result {
         out.push_str("max");
         for (i, f) in kink.forms.iter().enumerate() {
             out.push_str(if i == 0 { " " } else { " ; " });
-            form(out, f)?;
+            form(out, f, normal.dimension, 'k')?;
         }
         out.push('\n');
     }
     out.push_str("output ");
     match normal.outputs.get(output) {
-        Some(f) => form(out, f)?,
+        Some(f) => form(out, f, normal.dimension, 'k')?,
         None => out.push('0'),
     }
     out.push('\n');
     Ok(())
 }
 
-fn form(out: &mut String, f: &Form) -> fmt::Result {
-    let directions = f.directions.iter().map(|(i, c)| ('d', *i, c));
-    let kinks = f.kinks.iter().map(|(i, c)| ('k', *i, c));
-    terms(out, directions.chain(kinks))
+/// A form: coordinates of the direction are `d0`, `d1` and so on, what comes after them has this letter.
+pub(crate) fn form(out: &mut String, f: &Form, dimension: usize, letter: char) -> fmt::Result {
+    if f.is_zero() {
+        out.push('0');
+    }
+    for (n, (v, c)) in f.terms().iter().enumerate() {
+        let blank = if n == 0 { "" } else { " " };
+        match v.checked_sub(dimension) {
+            None => write!(out, "{blank}{}*d{v}", c.fraction())?,
+            Some(k) => write!(out, "{blank}{}*{letter}{k}", c.fraction())?,
+        }
+    }
+    Ok(())
 }
 
 /// The lines of a certificate that state a model with enclosed coefficients: the nodes that one output depends on. Fails if there is
@@ -70,7 +78,7 @@ fn form(out: &mut String, f: &Form) -> fmt::Result {
 pub fn certificate_graph(model: &LocalModel, output_number: usize) -> Result<String, OracleError> {
     let mut out = String::new();
     // a string takes all that is written to it
-    let _ = graph(&mut out, model, output(model, output_number)?);
+    let _ = graph(&mut out, model, Session::new(model, output_number).from()?);
     Ok(out)
 }
 
@@ -176,21 +184,7 @@ pub(crate) fn enclosed(model: &LocalModel, output_number: usize, sides: &[Clarke
 
 /// A vector as a form in the direction.
 pub(crate) fn vector(out: &mut String, x: &[Rational]) -> fmt::Result {
-    terms(out, x.iter().enumerate().filter(|t| !t.1.is_zero()).map(|(i, c)| ('d', i, c)))
-}
-
-fn terms<'a>(out: &mut String, terms: impl Iterator<Item = (char, usize, &'a Rational)>) -> fmt::Result {
-    let before = out.len();
-    for (letter, i, c) in terms {
-        if out.len() > before {
-            out.push(' ');
-        }
-        write!(out, "{}*{letter}{i}", c.fraction())?;
-    }
-    if out.len() == before {
-        out.push('0');
-    }
-    Ok(())
+    form(out, &Form::from(x), x.len(), 'd')
 }
 
 /// A limit of gradients: the function is linear around the direction, with that gradient.
@@ -211,53 +205,52 @@ pub(crate) fn side(
     Ok(())
 }
 
-/// The certificate that a vector is a Clarke subgradient, for the checker of the crate `crease-check`: it is a convex combination of limits
-/// of gradients. The gradients are those that [`Membership::Hull`] names by their numbers. There is none if the vector was not found to be
-/// one, if the model is not exact, or if it is too large to be written down.
-///
-/// ```
-/// use crease_core::{abs, local::localize, trace, Rational, Tensor};
-/// use crease_oracles::{
-///     conservative, membership_among, membership_certificate, neighbouring_gradients,
-/// };
-/// let p = trace(1, |x| abs(x[0])).unwrap();
-/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-/// let known = conservative(&model, 0).unwrap();
-/// let all = neighbouring_gradients(&model, 0, &Default::default()).unwrap();
-/// let zero = [Rational::ZERO];
-/// let found = membership_among(&model, 0, &known, &all, &zero).unwrap();
-/// let text = membership_certificate(&model, 0, &zero, &found, &all.gradients).unwrap().unwrap();
-/// assert!(text.starts_with("crease-certificate 1\nclaim member\n"));
-/// ```
-pub fn membership_certificate(
-    model: &LocalModel,
-    output_number: usize,
-    vector: &[Rational],
-    found: &Membership,
-    gradients: &[Neighbour],
-) -> Result<Option<String>, OracleError> {
-    output(model, output_number)?;
-    let whole = |direction: Vec<Rational>| vec![(Rational::ONE, direction, vector.to_vec())];
-    let sides: Vec<(Rational, Vec<Rational>, Vec<Rational>)> = match found {
-        Membership::Clarke { direction } | Membership::Vertex { direction } => whole(direction.clone()),
-        Membership::Gradient => whole(clarke_element(model, output_number, 0)?.direction),
-        Membership::Hull { weights } => {
-            let part = |(i, w): &(usize, Rational)| {
-                let n = gradients.get(*i)?;
-                Some((w.clone(), n.direction.clone(), n.gradient.clone()))
-            };
-            weights.iter().filter_map(part).collect()
-        }
-        _ => return Ok(None),
-    };
-    let Some(normal) = model.normal_form_within(GRAPH_BUDGET).filter(|_| model.is_exact()) else { return Ok(None) };
-    let mut out = String::new();
-    let written = head(&mut out, "member", &normal, output_number).and_then(|()| {
-        out.push_str("vector ");
-        self::vector(&mut out, vector)?;
-        out.push('\n');
-        sides.iter().try_for_each(|(w, d, g)| side(&mut out, Some(&w.fraction()), d, g))
-    });
-    out.push_str("end\n");
-    Ok(written.is_ok().then_some(out))
+impl Session<'_> {
+    /// The certificate that a vector is a Clarke subgradient, for the checker of the crate `crease-check`: it is a convex combination of limits
+    /// of gradients. The gradients are those that [`Membership::Hull`] names by their numbers. There is none if the vector was not found to be
+    /// one, if the model is not exact, or if it is too large to be written down.
+    ///
+    /// ```
+    /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(1, |x| abs(x[0])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let session = Session::new(&model, 0);
+    /// let all = session.neighbouring_gradients(&Default::default(), |_| ()).unwrap();
+    /// let zero = [Rational::ZERO];
+    /// let found = session.membership_among(&all, &zero).unwrap();
+    /// let text = session.membership_certificate(&zero, &found, &all.gradients).unwrap().unwrap();
+    /// assert!(text.starts_with("crease-certificate 1\nclaim member\n"));
+    /// ```
+    pub fn membership_certificate(
+        &self,
+        vector: &[Rational],
+        found: &Membership,
+        gradients: &[Neighbour],
+    ) -> Result<Option<String>, OracleError> {
+        self.from()?;
+        let whole = |direction: Vec<Rational>| vec![(Rational::ONE, direction, vector.to_vec())];
+        let sides: Vec<(Rational, Vec<Rational>, Vec<Rational>)> = match found {
+            Membership::Clarke { direction } | Membership::Vertex { direction } => whole(direction.clone()),
+            Membership::Gradient => whole(self.clarke_element(0)?.direction),
+            Membership::Hull { weights } => {
+                let part = |(i, w): &(usize, Rational)| {
+                    let n = gradients.get(*i)?;
+                    Some((w.clone(), n.direction.clone(), n.gradient.clone()))
+                };
+                weights.iter().filter_map(part).collect()
+            }
+            _ => return Ok(None),
+        };
+        let Some(normal) = self.normal_form().filter(|_| self.model().is_exact()) else { return Ok(None) };
+        let mut out = String::new();
+        let written = head(&mut out, "member", normal, self.output()).and_then(|()| {
+            out.push_str("vector ");
+            self::vector(&mut out, vector)?;
+            out.push('\n');
+            sides.iter().try_for_each(|(w, d, g)| side(&mut out, Some(&w.fraction()), d, g))
+        });
+        out.push_str("end\n");
+        Ok(written.is_ok().then_some(out))
+    }
 }

@@ -7,10 +7,10 @@
 //! and then, where it is affordable, exactly.
 
 use crate::enclosed::confirmed;
-use crate::sweep::{Same, SweepCost, Weights, backward, forward, has_flat_seam, leaves_seams, same_forms, sizes};
-use crate::{OracleError, output};
-use crease_core::local::{LocalModel, NodeId};
-use crease_core::number::{Mixed, Rational};
+use crate::sweep::{Same, SweepCost, backward, forward, has_flat_seam, leaves_seams, same_forms};
+use crate::{OracleError, Session, check_direction};
+use crease_core::local::{Exactness, NodeId};
+use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 
 /// How many directions are drawn before giving up. One is enough with probability one.
@@ -48,92 +48,80 @@ pub struct ClarkeElement {
     pub operations: SweepCost,
 }
 
-/// A Clarke subgradient of one scalar output.
-///
-/// ```
-/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
-/// use crease_oracles::clarke_element;
-/// let p = trace(1, |x| relu(x[0]) - relu(relu(x[0]))).unwrap(); // zero everywhere
-/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-/// assert_eq!(clarke_element(&model, 0, 7).unwrap().gradient, [Rational::ZERO]);
-/// ```
-pub fn clarke_element(model: &LocalModel, output_number: usize, seed: u64) -> Result<ClarkeElement, OracleError> {
-    let search = Search::new(model, output_number)?;
-    let mut random = SplitMix64::new(seed);
-    let mut sweeps = 0;
-    // small numbers make answers that are easy to check by hand, but many members leave little room between them
-    let members: usize = sizes(model).iter().map(|n| n - 1).sum();
-    let first_bits = 4 + members.checked_ilog2().unwrap_or(0);
-    for attempt in 0..ATTEMPTS {
-        let range = 1u64 << (first_bits + attempt).min(MAX_BITS);
-        let mut draw = || {
-            let size = Rational::from(1 + random.below(range) as i64);
-            if random.below(2) == 0 { size } else { -size }
-        };
-        let direction: Vec<Rational> = (0..model.dimension()).map(|_| draw()).collect();
-        match search.along(direction, attempt + 1, &mut sweeps, &mut random) {
-            Ok(Some(element)) => return Ok(element),
-            Ok(None) => {}
-            // another direction may be farther from ties, but not much
-            Err(e @ OracleError::Undecided { .. }) if attempt + 1 >= ENCLOSED_ATTEMPTS => return Err(e),
-            Err(OracleError::Undecided { .. }) => {}
-            Err(e) => return Err(e),
+impl Session<'_> {
+    /// A Clarke subgradient, by random directions; that of the first seed that is asked for is kept.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(1, |x| relu(x[0]) - relu(relu(x[0]))).unwrap(); // zero everywhere
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// assert_eq!(Session::new(&model, 0).clarke_element(7).unwrap().gradient, [Rational::ZERO]);
+    /// ```
+    pub fn clarke_element(&self, seed: u64) -> Result<ClarkeElement, OracleError> {
+        let (first, found) = self.of_output.first.get_or_init(|| (seed, self.draw(seed)));
+        if *first == seed { found.clone() } else { self.draw(seed) }
+    }
+
+    fn draw(&self, seed: u64) -> Result<ClarkeElement, OracleError> {
+        let from = self.from()?;
+        let mut random = SplitMix64::new(seed);
+        let mut sweeps = 0;
+        // small numbers make answers that are easy to check by hand, but many members leave little room between them
+        let members: usize = self.sizes().iter().map(|n| n - 1).sum();
+        let first_bits = 4 + members.checked_ilog2().unwrap_or(0);
+        for attempt in 0..ATTEMPTS {
+            let range = 1u64 << (first_bits + attempt).min(MAX_BITS);
+            let mut draw = || {
+                let size = Rational::from(1 + random.below(range) as i64);
+                if random.below(2) == 0 { size } else { -size }
+            };
+            let direction: Vec<Rational> = (0..self.model().dimension()).map(|_| draw()).collect();
+            match self.look_along(from, direction, attempt + 1, &mut sweeps, &mut random) {
+                Ok(Some(element)) => return Ok(element),
+                Ok(None) => {}
+                // another direction may be farther from ties, but not much
+                Err(e @ OracleError::Undecided { .. }) if attempt + 1 >= ENCLOSED_ATTEMPTS => return Err(e),
+                Err(OracleError::Undecided { .. }) => {}
+                Err(e) => return Err(e),
+            }
         }
+        Err(OracleError::NoGenericDirection)
     }
-    Err(OracleError::NoGenericDirection)
-}
 
-/// The limit of gradients along a given direction, if the function is differentiable along it: [`clarke_element`] for a direction
-/// of one's own, and the check of its answer.
-///
-/// ```
-/// use crease_core::{abs, local::localize, trace, Rational, Tensor};
-/// use crease_oracles::clarke_along;
-/// let p = trace(2, |x| abs(x[0]) + 2.0 * x[1]).unwrap();
-/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
-/// let along = |d: [i32; 2]| clarke_along(&model, 0, &d.map(Rational::from)).unwrap();
-/// assert_eq!(along([-3, 1]).unwrap().gradient, [-1, 2].map(Rational::from));
-/// assert!(along([0, 1]).is_none()); // along the kink
-/// ```
-pub fn clarke_along(
-    model: &LocalModel,
-    output_number: usize,
-    direction: &[Rational],
-) -> Result<Option<ClarkeElement>, OracleError> {
-    crate::check_direction(model, direction)?;
-    let search = Search::new(model, output_number)?;
-    search.along(direction.to_vec(), 1, &mut 0, &mut SplitMix64::new(0))
-}
-
-struct Search<'m> {
-    model: &'m LocalModel,
-    weights: Weights<Rational>,
-    /// Where coefficients are enclosed, all that is known of them.
-    known: Option<Weights<Mixed>>,
-    from: NodeId,
-}
-
-impl<'m> Search<'m> {
-    fn new(model: &'m LocalModel, output_number: usize) -> Result<Self, OracleError> {
-        let known = (!model.is_exact()).then(|| Weights::known(model));
-        Ok(Search { model, weights: Weights::new(model)?, known, from: output(model, output_number)? })
+    /// The limit of gradients along a given direction, if the function is differentiable along it:
+    /// [`clarke_element`](Self::clarke_element) for a direction of one's own, and the check of its answer.
+    ///
+    /// ```
+    /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(2, |x| abs(x[0]) + 2.0 * x[1]).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let session = Session::new(&model, 0);
+    /// let along = |d: [i32; 2]| session.clarke_along(&d.map(Rational::from)).unwrap();
+    /// assert_eq!(along([-3, 1]).unwrap().gradient, [-1, 2].map(Rational::from));
+    /// assert!(along([0, 1]).is_none()); // along the kink
+    /// ```
+    pub fn clarke_along(&self, direction: &[Rational]) -> Result<Option<ClarkeElement>, OracleError> {
+        check_direction(self.model(), direction)?;
+        self.look_along(self.from()?, direction.to_vec(), 1, &mut 0, &mut SplitMix64::new(0))
     }
-}
 
-impl Search<'_> {
     /// The element along a direction, unless members tie along it that are not the same. Counts the sweeps forward.
-    fn along(
+    fn look_along(
         &self,
+        from: NodeId,
         direction: Vec<Rational>,
         attempts: u32,
         sweeps: &mut u64,
         random: &mut SplitMix64,
     ) -> Result<Option<ClarkeElement>, OracleError> {
-        let mut picked = vec![0usize; self.model.kinks().len()];
+        let model = self.model();
+        let mut picked = vec![0usize; model.kinks().len()];
         let mut pairs: Vec<(NodeId, NodeId)> = Vec::new();
         let mut equal = 0;
         *sweeps += 1;
-        let values = forward(self.model, &self.weights, &direction, |kink, members, values| {
+        let values = forward(model, self.weights(), &direction, |kink, members, values| {
             let of = |k: usize| &values[members[k].index()];
             let best = (1..members.len()).fold(0, |best, k| if of(k) > of(best) { k } else { best });
             picked[kink] = best;
@@ -143,27 +131,24 @@ impl Search<'_> {
             equal += usize::from(pairs.len() > before);
             of(best).clone()
         });
-        if !leaves_seams(self.model, &values) {
-            return if has_flat_seam(self.model) { Err(OracleError::FlatBorder) } else { Ok(None) };
+        if !leaves_seams(model, &values) {
+            return if has_flat_seam(model) { Err(OracleError::FlatBorder) } else { Ok(None) };
         }
         *sweeps += u64::from(!pairs.is_empty());
-        let same = same_forms(self.model, &picked, &pairs, random, EXACT_BUDGET)?;
+        let same = same_forms(self, &picked, &pairs, random, EXACT_BUDGET)?;
         if same == Same::No {
             return Ok(None);
         }
         let share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
-        let (gradient, radius) = match &self.known {
-            None => (backward(self.model, &self.weights, self.from, share), None),
+        let (gradient, radius) = match model.exactness() {
+            Exactness::Exact => (backward(model, self.weights(), from, share), None),
             // what is equal by middles alone is not certain
-            Some(known) => match confirmed(self.model, known, self.from, &direction, &picked) {
+            Exactness::Enclosed { bits } => match confirmed(self, from, &direction, &picked) {
                 Some(ball) if same == Same::Proved => (ball.middle, Some(ball.radius)),
-                _ => {
-                    let bits = self.model.precision().bits;
-                    return Err(OracleError::Undecided { what: "which branches are taken along a direction", bits });
-                }
+                _ => return Err(OracleError::Undecided { what: "which branches are taken along a direction", bits }),
             },
         };
-        let operations = SweepCost::of(self.model).with_forward_sweeps(*sweeps);
+        let operations = self.cost().with_forward_sweeps(*sweeps);
         Ok(Some(ClarkeElement {
             gradient,
             direction,

@@ -7,17 +7,14 @@
 //! the polynomial at random points of a prime field, where a difference is certain. A path of the graph gives a second element only
 //! if it has the *fewest* kinks: with an arbitrary one sub-monomials can cancel.
 
-use crate::bounds::bounds;
 use crate::enclosed::{Ball, apart};
 use crate::graph::{Path, shortest_path, switched};
-use crate::sweep::{Weights, backward, sizes};
-use crate::{OracleError, check_exact, output};
-use crease_core::local::{LocalModel, NodeId};
+use crate::session::GRAPH_BUDGET;
+use crate::sweep::backward;
+use crate::{OracleError, Session, check_exact};
+use crease_core::local::NodeId;
 use crease_core::number::{Field61, Mixed, Number, Rational};
 use crease_core::random::SplitMix64;
-
-/// How many steps may be spent on the normal form, and on the graph.
-pub(crate) const GRAPH_BUDGET: usize = 2_000_000;
 
 /// How many node visits may be spent on pushing two elements apart.
 const SPREAD_BUDGET: usize = 5_000_000;
@@ -59,41 +56,66 @@ impl Conservative {
     }
 }
 
-/// The conservative gradient of one scalar output: a singleton, or two distinct elements. Where coefficients are enclosed, two elements are
-/// distinct whatever they are inside their enclosures, and a singleton has no kinks; else it is [undecided](OracleError::Undecided).
-///
-/// ```
-/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
-/// use crease_oracles::conservative;
-/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
-/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-/// let c = conservative(&model, 0).unwrap();
-/// let found: Vec<String> = c.elements.iter().map(|e| e.gradient[0].to_string()).collect();
-/// assert_eq!(found, ["0", "2"]);
-/// ```
-pub fn conservative(model: &LocalModel, output_number: usize) -> Result<Conservative, OracleError> {
-    let set = ConservativeSet::new(model, output_number)?;
-    let first = set.corner(&vec![0; set.sizes.len()]);
-    if !model.is_exact() {
-        return set.enclosed(first, bounds(model, output_number, None));
+impl Session<'_> {
+    /// The conservative gradient: a singleton, or two distinct elements. Where coefficients are enclosed, two elements are
+    /// distinct whatever they are inside their enclosures, and a singleton has no kinks; else it is [undecided](OracleError::Undecided).
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let session = Session::new(&model, 0);
+    /// let found: Vec<String> = session.conservative().unwrap().elements.iter().map(|e| e.gradient[0].to_string()).collect();
+    /// assert_eq!(found, ["0", "2"]);
+    /// ```
+    pub fn conservative(&self) -> Result<&Conservative, OracleError> {
+        let find = || ConservativeSet { session: self, from: self.from()? }.elements();
+        self.of_output.conservative.get_or_init(find).as_ref().map_err(Clone::clone)
     }
-    let normal = model.choices_within(GRAPH_BUDGET);
-    let bounds = bounds(model, output_number, normal.as_ref());
-    let path = normal.as_ref().map_or(Path::TooLarge, |n| shortest_path(n, output_number, GRAPH_BUDGET));
-    let (second, path) = match (path, &normal) {
-        (Path::None, _) => return Ok(singleton(first, true, bounds)),
-        (Path::Found(steps), Some(normal)) => {
-            let kinks = steps.iter().map(|&(k, _)| normal.kinks[k].origin).collect();
-            (set.corner(&switched(model, normal, &steps)), Some(kinks))
-        }
-        _ => match several_in_field(model, output_number, 0x5EED) {
-            Ok(false) => return Ok(singleton(first, false, bounds)),
-            Ok(true) | Err(OracleError::Number(_)) => (set.different(&first.gradient)?, None),
-            Err(e) => return Err(e),
-        },
-    };
-    let elements = set.spread([first, second]);
-    Ok(Conservative { elements: elements.into(), proved: true, path, bounds })
+
+    /// The gradient when each kink takes the given combination of its members; with the middles of coefficients that are enclosed.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let half = || Rational::new(1, 2).unwrap();
+    /// let g = Session::new(&model, 0).gradient_at_choices(&[vec![half(), half()], vec![half(), half()]]).unwrap();
+    /// assert_eq!(g, [Rational::ONE]);
+    /// ```
+    pub fn gradient_at_choices(&self, choices: &[Vec<Rational>]) -> Result<Vec<Rational>, OracleError> {
+        let set = ConservativeSet { session: self, from: self.from()? };
+        check_choices(self.sizes(), choices)?;
+        Ok(set.at(choices))
+    }
+
+    /// The randomized test: whether two sweeps with random choices in the prime field differ. If they do, the conservative gradient is
+    /// certainly no singleton; if they do not, it is one but for a probability of the order of the number of kinks over 2^61.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(1, |x| relu(x[0]) - relu(relu(x[0]))).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// assert!(Session::new(&model, 0).several_in_field(1).unwrap());
+    /// ```
+    pub fn several_in_field(&self, seed: u64) -> Result<bool, OracleError> {
+        check_exact(self.model(), "whether the conservative gradient has one element")?;
+        let (from, field) = (self.from()?, self.field()?);
+        let mut random = SplitMix64::new(seed);
+        let mut draw = || -> Vec<Field61> {
+            let mut shares = |&n: &usize| {
+                let mut shares: Vec<Field61> = (1..n).map(|_| Field61::new(random.bits())).collect();
+                shares.push(shares.iter().fold(Field61::one(), |rest, s| rest.sub(s)));
+                shares
+            };
+            let choices: Vec<Vec<Field61>> = self.sizes().iter().map(&mut shares).collect();
+            backward(self.model(), field, from, |kink, k| Some(choices[kink][k]))
+        };
+        Ok(draw() != draw())
+    }
 }
 
 fn singleton(element: ConservativeElement, proved: bool, bounds: Vec<(Rational, Rational)>) -> Conservative {
@@ -102,28 +124,6 @@ fn singleton(element: ConservativeElement, proved: bool, bounds: Vec<(Rational, 
         bounds = element.gradient.iter().map(|x| (x.clone(), x.clone())).collect();
     }
     Conservative { elements: vec![element], proved, path: None, bounds }
-}
-
-/// The gradient of one scalar output when each kink takes the given combination of its members; with the middles of coefficients that
-/// are enclosed.
-///
-/// ```
-/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
-/// use crease_oracles::gradient_at_choices;
-/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
-/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-/// let half = || Rational::new(1, 2).unwrap();
-/// let g = gradient_at_choices(&model, 0, &[vec![half(), half()], vec![half(), half()]]).unwrap();
-/// assert_eq!(g, [Rational::ONE]);
-/// ```
-pub fn gradient_at_choices(
-    model: &LocalModel,
-    output_number: usize,
-    choices: &[Vec<Rational>],
-) -> Result<Vec<Rational>, OracleError> {
-    let set = ConservativeSet::new(model, output_number)?;
-    check_choices(&set.sizes, choices)?;
-    Ok(set.at(choices))
 }
 
 /// Whether two elements certainly differ.
@@ -146,74 +146,56 @@ pub(crate) fn check_choices(sizes: &[usize], choices: &[Vec<Rational>]) -> Resul
     Ok(())
 }
 
-/// The randomized test: whether two sweeps with random choices in the prime field differ. If they do, the set is certainly no
-/// singleton; if they do not, it is one but for a probability of the order of the number of kinks over 2^61.
-///
-/// ```
-/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
-/// use crease_oracles::several_in_field;
-/// let p = trace(1, |x| relu(x[0]) - relu(relu(x[0]))).unwrap();
-/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-/// assert!(several_in_field(&model, 0, 1).unwrap());
-/// ```
-pub fn several_in_field(model: &LocalModel, output_number: usize, seed: u64) -> Result<bool, OracleError> {
-    check_exact(model, "whether the conservative gradient has one element")?;
-    let from = output(model, output_number)?;
-    let field: Weights<Field61> = Weights::new(model)?;
-    let sizes = sizes(model);
-    let mut random = SplitMix64::new(seed);
-    let mut draw = || -> Vec<Field61> {
-        let choices: Vec<Vec<Field61>> = sizes
-            .iter()
-            .map(|&n| {
-                let mut shares: Vec<Field61> = (1..n).map(|_| Field61::new(random.bits())).collect();
-                let rest = shares.iter().fold(Field61::one(), |rest, s| rest.sub(s));
-                shares.push(rest);
-                shares
-            })
-            .collect();
-        backward(model, &field, from, |kink, k| Some(choices[kink][k]))
-    };
-    Ok(draw() != draw())
-}
-
 /// The gradients that choices at the kinks of a model produce.
-struct ConservativeSet<'m> {
-    model: &'m LocalModel,
-    weights: Weights<Rational>,
+struct ConservativeSet<'s, 'm> {
+    session: &'s Session<'m>,
     from: NodeId,
-    sizes: Vec<usize>,
 }
 
-impl<'m> ConservativeSet<'m> {
-    fn new(model: &'m LocalModel, output_number: usize) -> Result<Self, OracleError> {
-        let from = output(model, output_number)?;
-        Ok(ConservativeSet { model, weights: Weights::new(model)?, from, sizes: sizes(model) })
+impl ConservativeSet<'_, '_> {
+    fn elements(&self) -> Result<Conservative, OracleError> {
+        let session = self.session;
+        let first = self.corner(&vec![0; session.sizes().len()]);
+        if !session.model().is_exact() {
+            return self.enclosed(first);
+        }
+        let (normal, bounds) = (session.choices(), session.bounds().to_vec());
+        let path = normal.map_or(Path::TooLarge, |n| shortest_path(n, session.output(), GRAPH_BUDGET));
+        let (second, path) = match (path, normal) {
+            (Path::None, _) => return Ok(singleton(first, true, bounds)),
+            (Path::Found(steps), Some(normal)) => {
+                let kinks = steps.iter().map(|&(k, _)| normal.kinks[k].origin).collect();
+                (self.corner(&switched(session.model(), normal, &steps)), Some(kinks))
+            }
+            _ => match session.several_in_field(0x5EED) {
+                Ok(false) => return Ok(singleton(first, false, bounds)),
+                Ok(true) | Err(OracleError::Number(_)) => (self.different(&first.gradient)?, None),
+                Err(e) => return Err(e),
+            },
+        };
+        let elements = self.spread([first, second]);
+        Ok(Conservative { elements: elements.into(), proved: true, path, bounds })
     }
 
     fn at(&self, choices: &[Vec<Rational>]) -> Vec<Rational> {
         let share = |kink: usize, k: usize| Some(&choices[kink][k]).filter(|c| !c.is_zero()).cloned();
-        backward(self.model, &self.weights, self.from, share)
+        backward(self.session.model(), self.session.weights(), self.from, share)
     }
 
     /// What is certain if coefficients are enclosed.
-    fn enclosed(
-        &self,
-        first: ConservativeElement,
-        bounds: Vec<(Rational, Rational)>,
-    ) -> Result<Conservative, OracleError> {
-        let bits = self.model.precision().bits;
+    fn enclosed(&self, first: ConservativeElement) -> Result<Conservative, OracleError> {
+        let (model, bounds) = (self.session.model(), self.session.bounds().to_vec());
+        let bits = model.precision().bits;
         let undecided = OracleError::Undecided { what: "whether the conservative gradient has one element", bits };
-        let known = Weights::known(self.model);
         let ball = |e: ConservativeElement| -> Option<ConservativeElement> {
             let share = |kink: usize, k: usize| {
                 Some(&e.choices[kink][k]).filter(|c| !c.is_zero()).map(|c| Mixed::exactly(c.clone()).at(bits))
             };
-            let Ball { middle, radius } = Ball::of(&backward(self.model, &known, self.from, share))?;
+            let Ball { middle, radius } = Ball::of(&backward(model, self.session.known(), self.from, share))?;
             Some(ConservativeElement { gradient: middle, radius: Some(radius), choices: e.choices })
         };
         let one = ball(first).ok_or(undecided.clone())?;
-        if self.sizes.is_empty() {
+        if self.session.sizes().is_empty() {
             return Ok(Conservative { elements: vec![one], proved: true, path: None, bounds });
         }
         let Ok(second) = self.different(&one.gradient) else { return Err(undecided) };
@@ -228,7 +210,7 @@ impl<'m> ConservativeSet<'m> {
     /// The element for one member at each kink.
     fn corner(&self, picked: &[usize]) -> ConservativeElement {
         let unit = |(&n, &k): (&usize, &usize)| (0..n).map(|i| Rational::from(usize::from(i == k))).collect();
-        let choices: Vec<Vec<Rational>> = self.sizes.iter().zip(picked).map(unit).collect();
+        let choices: Vec<Vec<Rational>> = self.session.sizes().iter().zip(picked).map(unit).collect();
         ConservativeElement { gradient: self.at(&choices), radius: None, choices }
     }
 
@@ -248,7 +230,7 @@ impl<'m> ConservativeSet<'m> {
                 let total = parts.iter().sum::<i64>();
                 parts.iter().filter_map(|&p| Rational::new(p, total)).collect()
             };
-            let choices: Vec<Vec<Rational>> = self.sizes.iter().map(choice).collect();
+            let choices: Vec<Vec<Rational>> = self.session.sizes().iter().map(choice).collect();
             let gradient = self.at(&choices);
             if gradient != other {
                 return Ok(ConservativeElement { gradient, radius: None, choices });
@@ -264,8 +246,8 @@ impl<'m> ConservativeSet<'m> {
             return elements;
         };
         elements.sort_by(|a, b| a.gradient[coordinate].cmp(&b.gradient[coordinate]));
-        let tried: usize = self.sizes.iter().map(|n| n - 1).sum();
-        if self.model.len().saturating_mul(tried).saturating_mul(2) > SPREAD_BUDGET {
+        let tried: usize = self.session.sizes().iter().map(|n| n - 1).sum();
+        if self.session.model().len().saturating_mul(tried).saturating_mul(2) > SPREAD_BUDGET {
             return elements;
         }
         for (element, larger) in elements.iter_mut().zip([false, true]) {
@@ -273,8 +255,8 @@ impl<'m> ConservativeSet<'m> {
                 e.choices.iter().map(|c| c.iter().position(Rational::is_one)).collect()
             };
             let Some(mut best) = corner(element) else { continue };
-            for kink in 0..self.sizes.len() {
-                for k in (0..self.sizes[kink]).filter(|&k| k != best[kink]).collect::<Vec<_>>() {
+            for (kink, &n) in self.session.sizes().iter().enumerate() {
+                for k in (0..n).filter(|&k| k != best[kink]).collect::<Vec<_>>() {
                     let before = std::mem::replace(&mut best[kink], k);
                     let tried = self.corner(&best);
                     let order = tried.gradient[coordinate].cmp(&element.gradient[coordinate]);

@@ -1,28 +1,36 @@
 //! Directional derivatives: F'(x; d), at kinks too. Section 5.1.
 
-use crate::sweep::{Weights, forward, largest};
-use crate::{OracleError, check_direction, check_exact};
+use crate::sweep::{forward, largest};
+use crate::{OracleError, Session, check_direction, check_exact};
 use crease_core::local::LocalModel;
 use crease_core::number::Rational;
 
 const WHAT: &str = "the exact directional derivative";
 
-/// The directional derivative of every scalar output along one direction. What is known of it in a model whose coefficients are
-/// enclosed is what [`LocalModel::along`] says; there it is [undecided](OracleError::Undecided) here.
-///
-/// ```
-/// use crease_core::{abs, local::localize, trace, Rational, Tensor};
-/// use crease_oracles::directional;
-/// let p = trace(1, |x| abs(x[0])).unwrap();
-/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-/// // the derivative of |x| at 0 along -1 is 1
-/// assert_eq!(directional(&model, &[Rational::from(-1)]).unwrap(), [Rational::ONE]);
-/// ```
+impl Session<'_> {
+    /// The directional derivative of every scalar output of the model along one direction. What is known of it in a model whose
+    /// coefficients are enclosed is what [`LocalModel::along`] says; there it is [undecided](OracleError::Undecided) here.
+    ///
+    /// ```
+    /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(1, |x| abs(x[0])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// // the derivative of |x| at 0 along -1 is 1
+    /// assert_eq!(Session::new(&model, 0).directional(&[Rational::from(-1)]).unwrap(), [Rational::ONE]);
+    /// ```
+    pub fn directional(&self, direction: &[Rational]) -> Result<Vec<Rational>, OracleError> {
+        let model = self.model();
+        check_exact(model, WHAT)?;
+        check_direction(model, direction)?;
+        let values = forward(model, self.weights(), direction, |_, members, values| largest(members, values));
+        Ok(model.outputs().iter().map(|o| values[o.index()].clone()).collect())
+    }
+}
+
+/// [`Session::directional`], in a session of its own.
 pub fn directional(model: &LocalModel, direction: &[Rational]) -> Result<Vec<Rational>, OracleError> {
-    check_exact(model, WHAT)?;
-    check_direction(model, direction)?;
-    let weights = Weights::new(model)?;
-    Ok(along(model, &weights, direction))
+    Session::new(model, 0).directional(direction)
 }
 
 /// The directional derivatives along several directions: one list for each of them.
@@ -36,17 +44,6 @@ pub fn directional(model: &LocalModel, direction: &[Rational]) -> Result<Vec<Rat
 /// ```
 pub fn directional_batch(model: &LocalModel, directions: &[Vec<Rational>]) -> Result<Vec<Vec<Rational>>, OracleError> {
     check_exact(model, WHAT)?;
-    let weights = Weights::new(model)?;
-    directions
-        .iter()
-        .map(|d| {
-            check_direction(model, d)?;
-            Ok(along(model, &weights, d))
-        })
-        .collect()
-}
-
-fn along(model: &LocalModel, weights: &Weights<Rational>, direction: &[Rational]) -> Vec<Rational> {
-    let values = forward(model, weights, direction, |_, members, values| largest(members, values));
-    model.outputs().iter().map(|o| values[o.index()].clone()).collect()
+    let session = Session::new(model, 0);
+    directions.iter().map(|d| session.directional(d)).collect()
 }

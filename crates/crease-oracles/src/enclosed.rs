@@ -1,12 +1,12 @@
 //! What is certain although coefficients are only enclosed.
 //!
 //! The oracles search on the middles of enclosures, where everything is exact; what they find is then looked at again, with the enclosures
-//! themselves. What enters is a model, a direction and the member that is picked at each kink; what leaves is an enclosure of the
+//! themselves. What enters is a session, a direction and the member that is picked at each kink; what leaves is an enclosure of the
 //! gradient of the program there, or nothing: a member that is not certainly the largest proves nothing. No answer about an enclosed
 //! model leaves the oracles without having come through here.
 
-use crate::OracleError;
-use crate::sweep::{Weights, backward, forward, leaves_seams};
+use crate::sweep::{backward, forward, leaves_seams};
+use crate::{OracleError, Session};
 use crease_core::local::{LocalError, LocalModel, Node, NodeId, Precision, localize_within};
 use crease_core::number::{Mixed, Number, Rational};
 use crease_core::{Program, Tensor};
@@ -50,16 +50,11 @@ pub(crate) fn coordinate_apart(
     (0..a.0.len()).find(|&i| (&a.0[i] - &b.0[i]).abs() > radius(a.1, i) + radius(b.1, i))
 }
 
-/// An enclosure of the gradient of a node along a direction, if the picked members are certainly the largest there, or equal to those
+/// An enclosure of the gradient of the output along a direction, if the picked members are certainly the largest there, or equal to those
 /// that are by exact numbers alone. That equal ones are the same form is for the caller to know.
-pub(crate) fn confirmed(
-    model: &LocalModel,
-    weights: &Weights<Mixed>,
-    from: NodeId,
-    direction: &[Rational],
-    picked: &[usize],
-) -> Option<Ball> {
-    let (below, near) = below(model, from);
+pub(crate) fn confirmed(session: &Session<'_>, from: NodeId, direction: &[Rational], picked: &[usize]) -> Option<Ball> {
+    let (model, weights) = (session.model(), session.known());
+    let (below, near) = (session.nodes_below(from), session.enclosed_nodes());
     let bits = model.precision().bits;
     let along: Vec<Mixed> = direction.iter().map(|x| Mixed::exactly(x.clone()).at(bits)).collect();
     let mut certain = true;
@@ -83,8 +78,8 @@ pub(crate) fn confirmed(
     Ball::of(&backward(model, weights, from, |kink, k| (picked[kink] == k).then(Mixed::one)))
 }
 
-/// Which nodes a node depends on, and which nodes rest on an enclosed coefficient.
-fn below(model: &LocalModel, from: NodeId) -> (Vec<bool>, Vec<bool>) {
+/// Which nodes a node depends on.
+pub(crate) fn nodes_below(model: &LocalModel, from: NodeId) -> Vec<bool> {
     let mut below = vec![false; model.len()];
     below[from.index()] = true;
     for i in (model.dimension()..model.len()).rev().filter(|&i| i <= from.index()) {
@@ -92,7 +87,7 @@ fn below(model: &LocalModel, from: NodeId) -> (Vec<bool>, Vec<bool>) {
             for_each_argument(model.node(model.node_id(i)), |n| below[n.index()] = true);
         }
     }
-    (below, enclosed_nodes(model))
+    below
 }
 
 /// Which nodes rest on an enclosed coefficient.
@@ -159,48 +154,53 @@ pub enum AskError {
     Oracle(#[from] OracleError),
 }
 
-/// Asks a question of the local model of a program at a point. The question returns its answer and whether more bits could make it a
+/// Asks a question of one scalar output of the local model of a program at a point. The question returns its answer and whether more bits could make it a
 /// better one; as long as they could, and where the answer is that it is [undecided](OracleError::Undecided), the model is made
 /// again with twice the bits, up to the limit.
 ///
 /// ```
 /// use crease_core::{abs, exp, trace, Rational, Tensor, local::Precision};
-/// use crease_oracles::{ask, differentiable, Effort, Verdict};
+/// use crease_oracles::{ask, Effort, Verdict};
 /// // the slopes left and right differ by 10^-20
 /// let p = trace(1, |x| abs((exp(x[0] * 0.0 + 1e-20) - exp(x[0] * 0.0 + 2e-20)) * x[0])).unwrap();
 /// let precision = Precision { bits: 32, limit: 4096 };
-/// let (model, decision) = ask(&p, &[Tensor::scalar(Rational::ZERO)], precision, |model| {
-///     let decision = differentiable(model, 0, &Effort::default())?;
+/// let (session, decision) = ask(&p, &[Tensor::scalar(Rational::ZERO)], 0, precision, |session| {
+///     let decision = session.differentiable(&Effort::default())?;
 ///     let open = matches!(decision.verdict, Verdict::Unknown { .. });
 ///     Ok((decision, open))
 /// })
 /// .unwrap();
 /// assert!(matches!(decision.verdict, Verdict::No(_)));
-/// assert_eq!(model.precision().bits, 128);
+/// assert_eq!(session.model().precision().bits, 128);
 /// ```
 pub fn ask<T>(
     p: &Program,
     at: &[Tensor<Rational>],
+    output: usize,
     precision: Precision,
-    question: impl FnMut(&LocalModel) -> Result<(T, bool), OracleError>,
-) -> Result<(LocalModel, T), AskError> {
-    let mut model = localize_within(p, at, precision)?;
-    let answer = ask_model(&mut model, p, at, question)?;
-    Ok((model, answer))
+    question: impl FnMut(&Session<'static>) -> Result<(T, bool), OracleError>,
+) -> Result<(Session<'static>, T), AskError> {
+    let mut session = Session::owning(localize_within(p, at, precision)?, output);
+    let answer = session.ask(p, at, question)?;
+    Ok((session, answer))
 }
 
-/// As [`ask`], of a model of the program at the point that is there already; one with more bits takes its place.
-pub fn ask_model<T>(
-    model: &mut LocalModel,
-    p: &Program,
-    at: &[Tensor<Rational>],
-    mut question: impl FnMut(&LocalModel) -> Result<(T, bool), OracleError>,
-) -> Result<T, AskError> {
-    loop {
-        let more = model.precision().doubled().filter(|_| !model.is_exact());
-        match (question(model), more) {
-            (Ok((_, true)) | Err(OracleError::Undecided { .. }), Some(more)) => *model = localize_within(p, at, more)?,
-            (answer, _) => return Ok(answer?.0),
+impl Session<'static> {
+    /// As [`ask`], of the model of the program at the point that is there already; one with more bits takes its place.
+    pub fn ask<T>(
+        &mut self,
+        p: &Program,
+        at: &[Tensor<Rational>],
+        mut question: impl FnMut(&Self) -> Result<(T, bool), OracleError>,
+    ) -> Result<T, AskError> {
+        loop {
+            let more = self.model().precision().doubled().filter(|_| !self.model().is_exact());
+            match (question(self), more) {
+                (Ok((_, true)) | Err(OracleError::Undecided { .. }), Some(more)) => {
+                    *self = Session::owning(localize_within(p, at, more)?, self.output());
+                }
+                (answer, _) => return Ok(answer?.0),
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The graph of the paper's proof that two elements of the conservative gradient are easy to find, on the normal form.
 
-use crease_core::local::{Form, LocalModel, NormalForm};
+use crease_core::local::{Form, LocalModel, NormalForm, Sum};
 use crease_core::number::Rational;
 
 /// What came of the search for a path.
@@ -38,25 +38,24 @@ struct Reader<'n> {
 impl Reader<'_> {
     /// What a combination of forms depends on when all kinks are at their base: the kinks, and whether any coordinate.
     fn effective(&mut self, forms: &[(&Form, i32)]) -> Option<(Vec<usize>, bool)> {
-        let mut kinks = std::collections::BTreeMap::<usize, Rational>::new();
-        let mut directions = std::collections::BTreeMap::<usize, Rational>::new();
-        let mut reached = Vec::new();
-        let mut pending: Vec<(&Form, Rational)> = forms.iter().map(|(f, s)| (*f, Rational::from(*s))).collect();
-        loop {
-            for (form, weight) in pending.drain(..) {
-                self.left = self.left.checked_sub(1 + form.directions.len() + form.kinks.len())?;
-                form.kinks.iter().for_each(|(k, c)| kinks.entry(*k).or_default().add_mul(&weight, c));
-                form.directions.iter().for_each(|(i, c)| directions.entry(*i).or_default().add_mul(&weight, c));
-            }
-            // kinks only use earlier ones, so the last one is complete
-            let Some((k, weight)) = kinks.pop_last() else { break };
-            if !weight.is_zero() {
-                reached.push(k);
-                pending.push((&self.normal.kinks[k].forms[0], weight));
-            }
+        let Reader { normal, left } = self;
+        let (mut sum, mut reached) = (Sum::default(), Vec::new());
+        let mut add = |sum: &mut Sum, weight: &Rational, form: &Form| {
+            *left = left.checked_sub(1 + form.terms().len())?;
+            sum.add(weight, form);
+            Some(())
+        };
+        for (form, sign) in forms {
+            add(&mut sum, &Rational::from(*sign), form)?;
+        }
+        // kinks only use earlier ones, so the last one is complete
+        while let Some((v, weight)) = sum.pop(normal.dimension) {
+            let k = v - normal.dimension;
+            reached.push(k);
+            add(&mut sum, &weight, &normal.kinks[k].forms[0])?;
         }
         reached.reverse();
-        Some((reached, directions.values().any(|c| !c.is_zero())))
+        Some((reached, !sum.is_zero()))
     }
 
     /// Breadth-first search. The outer nothing means that the steps are used up.

@@ -12,6 +12,7 @@ use crate::cone::{Cone, Conflict, Forms, Half};
 use crate::enumerate::Neighbours;
 use crate::{EnumerateLimit, OracleError};
 use crease_core::Limits;
+use crease_core::local::Form;
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 use std::collections::HashMap;
@@ -234,8 +235,7 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
         }
         loop {
             for i in waiting.drain(..) {
-                let away: Vec<(usize, Rational)> =
-                    vector.iter().zip(self.point(i)).map(|(v, g)| v - g).enumerate().collect();
+                let away: Form = vector.iter().zip(self.point(i)).map(|(v, g)| v - g).enumerate().collect();
                 let Some((signed, factor)) = forms.intern(&away) else {
                     return HullPosition::Inside { weights: vec![(i, Rational::ONE)] };
                 };

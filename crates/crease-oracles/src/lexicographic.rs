@@ -6,8 +6,8 @@
 //! lexicographically largest: the same answer at p times the cost.
 
 use crate::enclosed::Ball;
-use crate::sweep::{Same, SweepCost, Weights, backward, forward, same_forms};
-use crate::{OracleError, check_direction, check_exact, output};
+use crate::sweep::{Same, Weights, backward, forward, same_forms};
+use crate::{OracleError, Session, check_direction, check_exact};
 use crease_core::local::{LocalModel, Node, NodeId};
 use crease_core::number::{Mixed, Number, Rational};
 use crease_core::random::SplitMix64;
@@ -31,35 +31,89 @@ pub struct Lexicographic {
     pub operations: u64,
 }
 
-/// The lexicographic derivative of one scalar output along a basis, by Nesterov's definition.
-///
-/// ```
-/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
-/// use crease_oracles::{identity, lexicographic};
-/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
-/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-/// let l = lexicographic(&model, 0, &identity(1)).unwrap();
-/// assert_eq!(l.gradient, [Rational::ONE]);
-/// assert_eq!(l.settled, [Some(0), Some(0)]);
-/// ```
-pub fn lexicographic(
-    model: &LocalModel,
-    output_number: usize,
-    basis: &[Vec<Rational>],
-) -> Result<Lexicographic, OracleError> {
-    check_basis(model, basis)?;
-    let from = output(model, output_number)?;
-    if model.is_exact() {
-        let weights: Weights<Rational> = Weights::new(model)?;
-        let settled = settle(model, &weights, basis, Rational::clone)?;
-        let gradient = backward(model, &weights, from, settled.share());
-        return Ok(settled.done(model, gradient, None));
+impl Session<'_> {
+    /// The lexicographic derivative along a basis, by Nesterov's definition.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+    /// use crease_oracles::{identity, Session};
+    /// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let l = Session::new(&model, 0).lexicographic(&identity(1)).unwrap();
+    /// assert_eq!(l.gradient, [Rational::ONE]);
+    /// assert_eq!(l.settled, [Some(0), Some(0)]);
+    /// ```
+    pub fn lexicographic(&self, basis: &[Vec<Rational>]) -> Result<Lexicographic, OracleError> {
+        let model = self.model();
+        check_basis(model, basis)?;
+        let from = self.from()?;
+        if model.is_exact() {
+            let settled = settle(self, self.weights(), basis, Rational::clone)?;
+            let gradient = backward(model, self.weights(), from, settled.share());
+            return Ok(settled.done(self, gradient, None));
+        }
+        let (known, bits) = (self.known(), model.precision().bits);
+        let settled = settle(self, known, basis, |x| Mixed::exactly(x.clone()).at(bits))?;
+        let gradient = Ball::of(&backward(model, known, from, settled.share()));
+        let Ball { middle, radius } = gradient.ok_or(OracleError::Undecided { what: "a slope", bits })?;
+        Ok(settled.done(self, middle, Some(radius)))
     }
-    let (known, bits) = (Weights::known(model), model.precision().bits);
-    let settled = settle(model, &known, basis, |x| Mixed::exactly(x.clone()).at(bits))?;
-    let gradient = Ball::of(&backward(model, &known, from, settled.share()));
-    let Ball { middle, radius } = gradient.ok_or(OracleError::Undecided { what: "a slope", bits })?;
-    Ok(settled.done(model, middle, Some(radius)))
+
+    /// The same by Khan and Barton's vector forward mode: all directions of the basis are carried along at once.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, max, trace, Rational, Tensor};
+    /// use crease_oracles::{identity, Session};
+    /// let p = trace(3, |x| max(x)).unwrap();
+    /// let model = localize(&p, &vec![Tensor::scalar(Rational::ZERO); 3]).unwrap();
+    /// let (session, basis) = (Session::new(&model, 0), identity(3));
+    /// let (a, b) = (session.lexicographic(&basis).unwrap(), session.lexicographic_forward(&basis).unwrap());
+    /// assert_eq!(a.gradient, [1, 0, 0].map(Rational::from));
+    /// assert_eq!((a.gradient, a.settled), (b.gradient, b.settled));
+    /// assert!(a.operations < b.operations); // the first direction settled it
+    /// ```
+    pub fn lexicographic_forward(&self, basis: &[Vec<Rational>]) -> Result<Lexicographic, OracleError> {
+        let model = self.model();
+        check_exact(model, "the lexicographic derivative by vector forward mode")?;
+        check_basis(model, basis)?;
+        let (from, weights) = (self.from()?, self.weights());
+        let columns = basis.len();
+        let mut rows: Vec<Vec<Rational>> = Vec::with_capacity(model.len());
+        let mut picked = Vec::new();
+        let mut settled = Vec::new();
+        for (i, node) in model.nodes().enumerate() {
+            let row = match node {
+                Node::Direction(k) => basis.iter().map(|d| d[k].clone()).collect(),
+                Node::Linear(_) => {
+                    let mut row = vec![Rational::ZERO; columns];
+                    for (c, n) in weights.of(i) {
+                        row.iter_mut().zip(&rows[n.index()]).for_each(|(sum, x)| sum.add_mul(c, x));
+                    }
+                    row
+                }
+                Node::Max(members) => {
+                    let of = |k: usize| &rows[members[k].index()];
+                    let best = (1..members.len()).fold(0, |best, k| if of(k) > of(best) { k } else { best });
+                    // the first column in which the winner differs from every other member
+                    let apart = |k: usize| of(k).iter().zip(of(best)).position(|(a, b)| a != b);
+                    let last = (0..members.len()).filter(|&k| k != best).map(apart).collect::<Option<Vec<_>>>();
+                    settled.push(last.and_then(|list| list.into_iter().max()));
+                    picked.push(best);
+                    of(best).clone()
+                }
+                Node::Seam { taken, .. } => rows[taken.index()].clone(),
+                Node::Taken(members) => {
+                    settled.push(None);
+                    picked.push(0);
+                    rows[members[0].index()].clone()
+                }
+            };
+            rows.push(row);
+        }
+        let gradient = backward(model, weights, from, |kink, k| (picked[kink] == k).then_some(Rational::ONE));
+        let operations = self.cost().with_forward_sweeps(columns as u64).total();
+        Ok(Lexicographic { gradient, radius: None, settled, directions: columns, operations })
+    }
 }
 
 /// Which members are left at each kink, and what it took.
@@ -76,19 +130,20 @@ impl Settled {
         |kink, k| (self.left[kink][0] == k).then(N::one)
     }
 
-    fn done(self, model: &LocalModel, gradient: Vec<Rational>, radius: Option<Vec<Rational>>) -> Lexicographic {
-        let operations = SweepCost::of(model).with_forward_sweeps(self.used as u64 + self.checks).total();
+    fn done(self, session: &Session<'_>, gradient: Vec<Rational>, radius: Option<Vec<Rational>>) -> Lexicographic {
+        let operations = session.cost().with_forward_sweeps(self.used as u64 + self.checks).total();
         Lexicographic { gradient, radius, settled: self.settled, directions: self.used, operations }
     }
 }
 
 /// Keeps, direction by direction, those members that attain the maximum.
 fn settle<N: Number>(
-    model: &LocalModel,
+    session: &Session<'_>,
     weights: &Weights<N>,
     basis: &[Vec<Rational>],
     number: impl Fn(&Rational) -> N,
 ) -> Result<Settled, OracleError> {
+    let model = session.model();
     let mut left: Vec<Vec<usize>> = kinds_of(model).map(|(n, max)| (0..if max { n } else { 1 }).collect()).collect();
     let mut settled: Vec<Option<usize>> = vec![None; left.len()];
     let mut open = left.iter().filter(|l| l.len() > 1).count();
@@ -130,72 +185,12 @@ fn settle<N: Number>(
             let others = members_of(model).zip(&left).flat_map(|(m, l)| l[1..].iter().map(|&k| (m[l[0]], m[k])));
             let pairs: Vec<(NodeId, NodeId)> = others.collect();
             checks += 1;
-            if same_forms(model, &picked, &pairs, &mut SplitMix64::new(j as u64), EXACT_BUDGET)? == Same::Proved {
+            if same_forms(session, &picked, &pairs, &mut SplitMix64::new(j as u64), EXACT_BUDGET)? == Same::Proved {
                 break;
             }
         }
     }
     Ok(Settled { left, settled, used, checks })
-}
-
-/// The same by Khan and Barton's vector forward mode: all directions of the basis are carried along at once.
-///
-/// ```
-/// use crease_core::{local::localize, max, trace, Rational, Tensor};
-/// use crease_oracles::{identity, lexicographic, lexicographic_forward};
-/// let p = trace(3, |x| max(x)).unwrap();
-/// let model = localize(&p, &vec![Tensor::scalar(Rational::ZERO); 3]).unwrap();
-/// let (a, b) = (lexicographic(&model, 0, &identity(3)).unwrap(), lexicographic_forward(&model, 0, &identity(3)).unwrap());
-/// assert_eq!(a.gradient, [1, 0, 0].map(Rational::from));
-/// assert_eq!((a.gradient, a.settled), (b.gradient, b.settled));
-/// assert!(a.operations < b.operations); // the first direction settled it
-/// ```
-pub fn lexicographic_forward(
-    model: &LocalModel,
-    output_number: usize,
-    basis: &[Vec<Rational>],
-) -> Result<Lexicographic, OracleError> {
-    check_exact(model, "the lexicographic derivative by vector forward mode")?;
-    check_basis(model, basis)?;
-    let from = output(model, output_number)?;
-    let weights: Weights<Rational> = Weights::new(model)?;
-    let columns = basis.len();
-    let mut rows: Vec<Vec<Rational>> = Vec::with_capacity(model.len());
-    let mut picked = Vec::new();
-    let mut settled = Vec::new();
-    for (i, node) in model.nodes().enumerate() {
-        let row = match node {
-            Node::Direction(k) => basis.iter().map(|d| d[k].clone()).collect(),
-            Node::Linear(_) => {
-                let mut row = vec![Rational::ZERO; columns];
-                for (c, n) in weights.of(i) {
-                    row.iter_mut().zip(&rows[n.index()]).for_each(|(sum, x)| sum.add_mul(c, x));
-                }
-                row
-            }
-            Node::Max(members) => {
-                let of = |k: usize| &rows[members[k].index()];
-                let best = (1..members.len()).fold(0, |best, k| if of(k) > of(best) { k } else { best });
-                // the first column in which the winner differs from every other member
-                let apart = |k: usize| of(k).iter().zip(of(best)).position(|(a, b)| a != b);
-                let last = (0..members.len()).filter(|&k| k != best).map(apart).collect::<Option<Vec<_>>>();
-                settled.push(last.and_then(|list| list.into_iter().max()));
-                picked.push(best);
-                of(best).clone()
-            }
-            Node::Seam { taken, .. } => rows[taken.index()].clone(),
-            Node::Taken(members) => {
-                settled.push(None);
-                picked.push(0);
-                rows[members[0].index()].clone()
-            }
-        };
-        rows.push(row);
-    }
-    let gradient = backward(model, &weights, from, |kink, k| (picked[kink] == k).then_some(Rational::ONE));
-    let sweep = SweepCost::of(model);
-    let operations = sweep.with_forward_sweeps(columns as u64).total();
-    Ok(Lexicographic { gradient, radius: None, settled, directions: columns, operations })
 }
 
 /// The unit vectors of dimension `p`.

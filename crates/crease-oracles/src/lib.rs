@@ -1,19 +1,21 @@
 //! What is the derivative at a kink? The oracles of Section 5 of the paper, all of them functions of one object: the
 //! [local model](crease_core::local) of a program at a point.
 //!
-//! | oracle | what it returns | cost |
+//! | question of a [`Session`] | what it returns | cost |
 //! | --- | --- | --- |
-//! | [`directional`] | F'(x; d), exactly | one sweep for each direction |
-//! | [`lexicographic`] | Nesterov's derivative along a basis | up to p sweeps, fewer if kinks settle early |
-//! | [`lexicographic_forward`] | the same by Khan and Barton's vector forward mode | p sweeps at once |
-//! | [`clarke_element`] | one Clarke subgradient and the direction that shows it | two sweeps, whatever the dimension |
-//! | [`conservative`] | whether the autodiff conservative gradient is a singleton, or two of its elements | polynomial |
-//! | [`gradient_at_choices`] | the gradient for given weights at each kink | one sweep |
+//! | [`directional`](Session::directional) | F'(x; d), exactly | one sweep for each direction |
+//! | [`lexicographic`](Session::lexicographic) | Nesterov's derivative along a basis | up to p sweeps, fewer if kinks settle early |
+//! | [`lexicographic_forward`](Session::lexicographic_forward) | the same by Khan and Barton's vector forward mode | p sweeps at once |
+//! | [`clarke_element`](Session::clarke_element) | one Clarke subgradient and the direction that shows it | two sweeps, whatever the dimension |
+//! | [`conservative`](Session::conservative) | whether the autodiff conservative gradient is a singleton, or two of its elements | polynomial |
+//! | [`gradient_at_choices`](Session::gradient_at_choices) | the gradient for given weights at each kink | one sweep |
 //! | [`KinkReport`] | active kinks, what was selected there, what else could have been | some sweeps, within limits |
-//! | [`membership`] | whether a vector is a Clarke subgradient, where that is easy | some sweeps |
-//! | [`differentiable`] | yes with the gradient, no with two subgradients, or unknown, with a certificate | exponential, within limits |
-//! | [`neighbouring_gradients`] | all limits of gradients, whose convex hull is the Clarke subdifferential | exponential, within limits |
-//! | [`membership_among`] | where a vector lies, given those | linear programs |
+//! | [`membership`](Session::membership) | whether a vector is a Clarke subgradient, where that is easy | some sweeps |
+//! | [`differentiable`](Session::differentiable) | yes with the gradient, no with two subgradients, or unknown, with a certificate | exponential, within limits |
+//! | [`neighbouring_gradients`](Session::neighbouring_gradients) | all limits of gradients, whose convex hull is the Clarke subdifferential | exponential, within limits |
+//! | [`membership_among`](Session::membership_among) | where a vector lies, given those | linear programs |
+//!
+//! A [`Session`] is for one model and one output, and computes once what its answers share. For a single question there are functions of the same names.
 //!
 //! Everything is exact if the model is ([`LocalModel::is_exact`]), and what is said to be proved is proved of the model. Where coefficients
 //! are enclosed, an answer comes with how far it may be from that of the program, and holds whatever they are inside their enclosures;
@@ -34,25 +36,27 @@ mod hull;
 mod lexicographic;
 mod membership;
 mod report;
+mod session;
 mod sweep;
 
-pub use certificate::{certificate_graph, certificate_model, membership_certificate};
-pub use clarke::{ClarkeElement, clarke_along, clarke_element};
-pub use conservative::{Conservative, ConservativeElement, conservative, gradient_at_choices, several_in_field};
-pub use decide::{Argument, Decision, Effort, Limit, Progress, SearchCounts, Verdict, differentiable};
+pub use certificate::{certificate_graph, certificate_model};
+pub use clarke::ClarkeElement;
+pub use conservative::{Conservative, ConservativeElement};
+pub use decide::{Argument, Decision, Effort, Limit, Progress, SearchCounts, Verdict};
 pub use directional::{directional, directional_batch};
-pub use enclosed::{AskError, accurate, accurate_vector, ask, ask_model};
-pub use enumerate::{
-    EnumerateEvent, EnumerateLimit, EnumerateWork, Neighbour, Neighbours, neighbouring_gradients,
-    neighbouring_gradients_with,
-};
+pub use enclosed::{AskError, accurate, accurate_vector, ask};
+pub use enumerate::{EnumerateEvent, EnumerateLimit, EnumerateWork, Neighbour, Neighbours};
 pub use hull::{HullPosition, Stationarity, hull_vertices, in_hull};
-pub use lexicographic::{Lexicographic, identity, lexicographic, lexicographic_forward};
-pub use membership::{Membership, membership, membership_among};
+pub use lexicographic::{Lexicographic, identity};
+pub use membership::Membership;
 pub use report::{KinkLine, KinkReport};
+pub use session::{
+    Session, clarke_along, clarke_element, conservative, differentiable, gradient_at_choices, lexicographic,
+    lexicographic_forward, neighbouring_gradients,
+};
 pub use sweep::SweepCost;
 
-use crease_core::local::{Exactness, LocalModel, NodeId};
+use crease_core::local::{Exactness, LocalModel};
 use crease_core::number::{NumberError, Rational};
 
 /// Why an oracle has no answer.
@@ -126,9 +130,4 @@ fn check_exact(model: &LocalModel, what: &'static str) -> Result<(), OracleError
         Exactness::Exact => Ok(()),
         Exactness::Enclosed { bits } => Err(OracleError::Undecided { what, bits }),
     }
-}
-
-fn output(model: &LocalModel, number: usize) -> Result<NodeId, OracleError> {
-    let missing = OracleError::NoOutput { number, outputs: model.outputs().len() };
-    model.outputs().get(number).copied().ok_or(missing)
 }

@@ -1,18 +1,13 @@
 //! Where a given vector lies, such as the answer of a framework: a vertex of the Clarke subdifferential, inside of it, in the
 //! conservative gradient only, or in neither.
 //!
-//! [`membership`] says what a few sweeps can show. [`membership_among`] also knows all neighbouring gradients, or those that were found
+//! [`Session::membership`] says what a few sweeps can show. [`Session::membership_among`] also knows all neighbouring gradients, or those that were found
 //! within limits; given all of them, it decides whether the vector is a Clarke subgradient, and proves it. Whether a vector that is
 //! none belongs to the conservative gradient is another matter: that set is the image of a polynomial, and there is no general
 //! test. Corners, edges and the centre of the choices are tried, and what is not shown is not claimed.
 
 use crate::enumerate::Neighbours;
-use crate::sweep::sizes;
-use crate::{
-    Conservative, HullPosition, OracleError, check_direction, clarke_along, clarke_element, gradient_at_choices,
-    in_hull,
-};
-use crease_core::local::LocalModel;
+use crate::{Conservative, HullPosition, OracleError, Session, check_direction, in_hull};
 use crease_core::number::Rational;
 
 /// How many node visits may be spent on looking for choices that give a vector.
@@ -62,46 +57,88 @@ pub enum Membership {
     NotDecided,
 }
 
-/// Asks where a vector lies, given what is known of the conservative gradient. `tries` random directions are looked at.
-///
-/// ```
-/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
-/// use crease_oracles::{conservative, membership, Membership};
-/// let p = trace(1, |x| relu(x[0])).unwrap();
-/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-/// let c = conservative(&model, 0).unwrap();
-/// let ask = |v: &str| membership(&model, 0, &c, &[v.parse().unwrap()], 16).unwrap();
-/// assert!(matches!(ask("1"), Membership::Clarke { .. }));
-/// assert!(matches!(ask("2"), Membership::Outside { .. }));
-/// assert_eq!(ask("1/2"), Membership::NotDecided);
-/// ```
-pub fn membership(
-    model: &LocalModel,
-    output_number: usize,
-    known: &Conservative,
-    vector: &[Rational],
-    tries: u64,
-) -> Result<Membership, OracleError> {
-    check_direction(model, vector)?;
-    if let Some(found) = by_bounds(known, vector) {
-        return Ok(found);
+impl Session<'_> {
+    /// Asks where a vector lies, as far as a few sweeps show it. `tries` random directions are looked at.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+    /// use crease_oracles::{Membership, Session};
+    /// let p = trace(1, |x| relu(x[0])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let session = Session::new(&model, 0);
+    /// let ask = |v: &str| session.membership(&[v.parse().unwrap()], 16).unwrap();
+    /// assert!(matches!(ask("1"), Membership::Clarke { .. }));
+    /// assert!(matches!(ask("2"), Membership::Outside { .. }));
+    /// assert_eq!(ask("1/2"), Membership::NotDecided);
+    /// ```
+    pub fn membership(&self, vector: &[Rational], tries: u64) -> Result<Membership, OracleError> {
+        let known = self.conservative()?;
+        check_direction(self.model(), vector)?;
+        if let Some(found) = by_bounds(known, vector) {
+            return Ok(found);
+        }
+        // the vector itself is a good guess: the gradient grows along it
+        let own: Vec<Vec<Rational>> = vec![vector.to_vec(), vector.iter().map(|x| -x).collect()];
+        for direction in own {
+            if let Some(e) = self.clarke_along(&direction)?
+                && is_exactly((&e.gradient, e.radius.as_deref()), vector)
+            {
+                return Ok(Membership::Clarke { direction });
+            }
+        }
+        for seed in 0..tries {
+            let e = self.clarke_element(seed)?;
+            if is_exactly((&e.gradient, e.radius.as_deref()), vector) {
+                return Ok(Membership::Clarke { direction: e.direction });
+            }
+        }
+        Ok(Membership::NotDecided)
     }
-    // the vector itself is a good guess: the gradient grows along it
-    let own: Vec<Vec<Rational>> = vec![vector.to_vec(), vector.iter().map(|x| -x).collect()];
-    for direction in own {
-        if let Some(e) = clarke_along(model, output_number, &direction)?
-            && is_exactly((&e.gradient, e.radius.as_deref()), vector)
-        {
-            return Ok(Membership::Clarke { direction });
+
+    /// Asks where a vector lies, given the neighbouring gradients. It is decided whether
+    /// it is a Clarke subgradient, unless those are not [complete](Neighbours::complete).
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
+    /// use crease_oracles::{Membership, Session};
+    /// // the identity, and the ramp
+    /// let p = trace(2, |x| relu(x[0]) - relu(-x[0]) + relu(x[1])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let session = Session::new(&model, 0);
+    /// let all = session.neighbouring_gradients(&Default::default(), |_| ()).unwrap();
+    /// let ask = |v: [&str; 2]| session.membership_among(&all, &v.map(|x| x.parse().unwrap())).unwrap();
+    /// assert!(matches!(ask(["1", "1"]), Membership::Vertex { .. }));
+    /// assert!(matches!(ask(["1", "1/3"]), Membership::Hull { .. }));
+    /// assert!(matches!(ask(["0", "0"]), Membership::ConservativeOnly { .. })); // what frameworks say
+    /// assert!(matches!(ask(["1", "2"]), Membership::Outside { .. }));
+    /// ```
+    pub fn membership_among(&self, neighbours: &Neighbours, vector: &[Rational]) -> Result<Membership, OracleError> {
+        let known = self.conservative()?;
+        check_direction(self.model(), vector)?;
+        if !neighbours.exact {
+            return self.membership(vector, 0);
+        }
+        if let Some(found) = by_bounds(known, vector) {
+            return Ok(found);
+        }
+        let list = &neighbours.gradients;
+        if let Some(own) = list.iter().position(|n| n.gradient == vector) {
+            let direction = list[own].direction.clone();
+            let others: Vec<&[Rational]> =
+                list.iter().enumerate().filter(|(i, _)| *i != own).map(|(_, n)| &n.gradient[..]).collect();
+            let vertex = neighbours.all_vertices
+                || neighbours.complete() && matches!(in_hull(&others, vector)?, HullPosition::Outside { .. });
+            return Ok(if vertex { Membership::Vertex { direction } } else { Membership::Clarke { direction } });
+        }
+        match in_hull(list, vector)? {
+            HullPosition::Inside { weights } => Ok(Membership::Hull { weights }),
+            HullPosition::Outside { direction } if neighbours.complete() => Ok(match choices_for(self, vector)? {
+                Some(choices) => Membership::ConservativeOnly { direction, choices },
+                None => Membership::NotClarke { direction },
+            }),
+            HullPosition::Outside { .. } => Ok(Membership::NotDecided),
         }
     }
-    for seed in 0..tries {
-        let e = clarke_element(model, output_number, seed)?;
-        if is_exactly((&e.gradient, e.radius.as_deref()), vector) {
-            return Ok(Membership::Clarke { direction: e.direction });
-        }
-    }
-    Ok(Membership::NotDecided)
 }
 
 /// Whether a vector, of which it is known how far it may be off, is certainly another one.
@@ -120,77 +157,21 @@ fn by_bounds(known: &Conservative, vector: &[Rational]) -> Option<Membership> {
     out.map(|coordinate| Membership::Outside { coordinate, bounds: known.bounds[coordinate].clone() })
 }
 
-/// Asks where a vector lies, given what is known of the conservative gradient and the neighbouring gradients. It is decided whether
-/// it is a Clarke subgradient, unless those are not [complete](Neighbours::complete).
-///
-/// ```
-/// use crease_core::{local::localize, relu, trace, Rational, Tensor};
-/// use crease_oracles::{conservative, membership_among, neighbouring_gradients, Membership};
-/// // the identity, and the ramp
-/// let p = trace(2, |x| relu(x[0]) - relu(-x[0]) + relu(x[1])).unwrap();
-/// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
-/// let c = conservative(&model, 0).unwrap();
-/// let all = neighbouring_gradients(&model, 0, &Default::default()).unwrap();
-/// let ask = |v: [&str; 2]| membership_among(&model, 0, &c, &all, &v.map(|x| x.parse().unwrap())).unwrap();
-/// assert!(matches!(ask(["1", "1"]), Membership::Vertex { .. }));
-/// assert!(matches!(ask(["1", "1/3"]), Membership::Hull { .. }));
-/// assert!(matches!(ask(["0", "0"]), Membership::ConservativeOnly { .. })); // what frameworks say
-/// assert!(matches!(ask(["1", "2"]), Membership::Outside { .. }));
-/// ```
-pub fn membership_among(
-    model: &LocalModel,
-    output_number: usize,
-    known: &Conservative,
-    neighbours: &Neighbours,
-    vector: &[Rational],
-) -> Result<Membership, OracleError> {
-    check_direction(model, vector)?;
-    if !neighbours.exact {
-        return membership(model, output_number, known, vector, 0);
-    }
-    if let Some(found) = by_bounds(known, vector) {
-        return Ok(found);
-    }
-    let list = &neighbours.gradients;
-    if let Some(own) = list.iter().position(|n| n.gradient == vector) {
-        let direction = list[own].direction.clone();
-        let others: Vec<&[Rational]> =
-            list.iter().enumerate().filter(|(i, _)| *i != own).map(|(_, n)| &n.gradient[..]).collect();
-        let vertex = neighbours.all_vertices
-            || neighbours.complete() && matches!(in_hull(&others, vector)?, HullPosition::Outside { .. });
-        return Ok(if vertex { Membership::Vertex { direction } } else { Membership::Clarke { direction } });
-    }
-    match in_hull(list, vector)? {
-        HullPosition::Inside { weights } => Ok(Membership::Hull { weights }),
-        HullPosition::Outside { direction } if neighbours.complete() => {
-            Ok(match choices_for(model, output_number, vector)? {
-                Some(choices) => Membership::ConservativeOnly { direction, choices },
-                None => Membership::NotClarke { direction },
-            })
-        }
-        HullPosition::Outside { .. } => Ok(Membership::NotDecided),
-    }
-}
-
 /// Weights at the kinks that give a vector, if some of the usual ones do: equal weights everywhere, one member at each kink, or one
 /// at each but one.
-fn choices_for(
-    model: &LocalModel,
-    output_number: usize,
-    vector: &[Rational],
-) -> Result<Option<Vec<Vec<Rational>>>, OracleError> {
-    let sizes = sizes(model);
+fn choices_for(session: &Session<'_>, vector: &[Rational]) -> Result<Option<Vec<Vec<Rational>>>, OracleError> {
+    let sizes = session.sizes();
     let unit = |n: usize, k: usize| -> Vec<Rational> { (0..n).map(|i| Rational::from(usize::from(i == k))).collect() };
     let equal = |n: usize| vec![Rational::new(1, n as i64).unwrap_or_default(); n];
     let centre: Vec<Vec<Rational>> = sizes.iter().map(|&n| equal(n)).collect();
-    if gradient_at_choices(model, output_number, &centre)? == vector {
+    if session.gradient_at_choices(&centre)? == vector {
         return Ok(Some(centre));
     }
-    let mut left = CHOICES_BUDGET / (model.len() + 1);
+    let mut left = CHOICES_BUDGET / (session.model().len() + 1);
     let mut picked = vec![0usize; sizes.len()];
     loop {
         let corner: Vec<Vec<Rational>> = sizes.iter().zip(&picked).map(|(&n, &k)| unit(n, k)).collect();
-        let here = gradient_at_choices(model, output_number, &corner)?;
+        let here = session.gradient_at_choices(&corner)?;
         if here == vector {
             return Ok(Some(corner));
         }
@@ -200,7 +181,7 @@ fn choices_for(
                 left = less;
                 let mut moved = corner.clone();
                 moved[kink] = unit(n, other);
-                let there = gradient_at_choices(model, output_number, &moved)?;
+                let there = session.gradient_at_choices(&moved)?;
                 if let Some(t) = between(&here, &there, vector) {
                     moved[kink][picked[kink]] = Rational::ONE - &t;
                     moved[kink][other] = t;

@@ -1,9 +1,8 @@
 //! The kink report: what a derivative program met at a point, what it picked there, and what else it could have returned.
 
-use crate::bounds::bounds;
-use crate::conservative::{GRAPH_BUDGET, check_choices};
-use crate::sweep::{Weights, backward_sparse, backward_watched, sizes};
-use crate::{OracleError, output};
+use crate::conservative::check_choices;
+use crate::sweep::{backward_sparse, backward_watched};
+use crate::{OracleError, Session};
 use crease_core::Limits;
 use crease_core::differentiate::Selection;
 use crease_core::local::{ActiveKink, LocalModel, Margin, Node, NodeId};
@@ -55,34 +54,30 @@ impl KinkReport {
     ///
     /// ```
     /// use crease_core::{differentiate::Selection, local::localize, relu, trace, Rational, Tensor};
-    /// use crease_oracles::KinkReport;
+    /// use crease_oracles::{KinkReport, Session};
     /// let p = trace(2, |x| relu(x[0]) - relu(-x[0]) + 3.0 * relu(x[1])).unwrap();
     /// let at = [Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::from(5))];
     /// let model = localize(&p, &at).unwrap();
-    /// let report = KinkReport::new(&model, 0, &Selection::paper(), &Default::default()).unwrap();
+    /// let report = KinkReport::new(&Session::new(&model, 0), &Selection::paper(), &Default::default()).unwrap();
     /// assert_eq!(report.gradient, [0, 3].map(Rational::from)); // the derivative is (1, 3)
     /// assert_eq!(report.active.len(), 2);
     /// assert_eq!(report.active[0].change, Some(Rational::ONE));
     /// assert_eq!((report.nearest[0].margin, report.decided), (5.0, 1));
     /// assert_eq!(report.width(), Rational::from(2)); // anything from 0 to 2
     /// ```
-    pub fn new(
-        model: &LocalModel,
-        output_number: usize,
-        selection: &Selection,
-        limits: &Limits,
-    ) -> Result<Self, OracleError> {
+    pub fn new(session: &Session<'_>, selection: &Selection, limits: &Limits) -> Result<Self, OracleError> {
         let first = Selection { order: Ties::First, ..selection.clone() };
-        let choice = |(kink, n): (&ActiveKink, usize)| {
+        let choice = |(kink, &n): (&ActiveKink, &usize)| {
             let uniform = || vec![Rational::new(1, n as i64).unwrap_or_default(); n];
             match kink.weights(selection) {
                 Some(weights) => (weights, true),
                 None => (kink.weights(&first).unwrap_or_else(uniform), false),
             }
         };
-        let picked: Vec<(Vec<Rational>, bool)> = model.kinks().iter().zip(sizes(model)).map(choice).collect();
+        let kinks = session.model().kinks().iter().zip(session.sizes());
+        let picked: Vec<(Vec<Rational>, bool)> = kinks.map(choice).collect();
         let (choices, followed): (Vec<_>, Vec<_>) = picked.into_iter().unzip();
-        let mut report = KinkReport::of_choices(model, output_number, &choices, limits)?;
+        let mut report = KinkReport::of_choices(session, &choices, limits)?;
         report.active.iter_mut().zip(followed).for_each(|(line, f)| line.followed = f);
         Ok(report)
     }
@@ -91,25 +86,19 @@ impl KinkReport {
     ///
     /// ```
     /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
-    /// use crease_oracles::KinkReport;
+    /// use crease_oracles::{KinkReport, Session};
     /// let p = trace(1, |x| abs(x[0])).unwrap();
     /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
     /// let right = vec![vec![Rational::ZERO, Rational::ONE]];
-    /// let report = KinkReport::of_choices(&model, 0, &right, &Default::default()).unwrap();
+    /// let report = KinkReport::of_choices(&Session::new(&model, 0), &right, &Default::default()).unwrap();
     /// assert_eq!((&report.gradient[0], &report.active[0].change), (&Rational::ONE, &Some(Rational::from(2))));
     /// ```
-    pub fn of_choices(
-        model: &LocalModel,
-        output_number: usize,
-        choices: &[Vec<Rational>],
-        limits: &Limits,
-    ) -> Result<Self, OracleError> {
-        let from = output(model, output_number)?;
-        let weights: Weights<Rational> = Weights::new(model)?;
-        check_choices(&sizes(model), choices)?;
+    pub fn of_choices(session: &Session<'_>, choices: &[Vec<Rational>], limits: &Limits) -> Result<Self, OracleError> {
+        let (model, from) = (session.model(), session.from()?);
+        check_choices(session.sizes(), choices)?;
         let share = |kink: usize, k: usize| Some(&choices[kink][k]).filter(|c| !c.is_zero()).cloned();
         let mut adjoints: Vec<Rational> = vec![Rational::ZERO; choices.len()];
-        let gradient = backward_watched(model, &weights, from, share, |kink, a| adjoints[kink] = a.clone());
+        let gradient = backward_watched(model, session.weights(), from, share, |kink, a| adjoints[kink] = a.clone());
         let mut left = limits.visits;
         let mut measured = 0;
         let mut active = Vec::with_capacity(choices.len());
@@ -136,7 +125,7 @@ impl KinkReport {
             measured,
             nearest: nearest(model.margins(), limits.margins),
             decided: model.margins().len(),
-            bounds: bounds(model, output_number, model.choices_within(GRAPH_BUDGET).as_ref()),
+            bounds: session.bounds().to_vec(),
             exact: model.is_exact(),
         })
     }
@@ -165,10 +154,9 @@ fn largest_change(
     let selected = backward_sparse(model, [(kink, adjoint.clone())], share, left)?;
     let mut largest = Rational::ZERO;
     for &member in members {
-        let mut change = backward_sparse(model, [(member, adjoint.clone())], share, left)?;
-        *left = left.checked_sub(selected.len())?;
-        selected.iter().for_each(|(i, x)| *change.entry(*i).or_default() -= x);
-        largest = change.values().map(Rational::abs).fold(largest, Ord::max);
+        let change = backward_sparse(model, [(member, adjoint.clone())], share, left)?.minus(&selected);
+        *left = left.checked_sub(selected.terms().len())?;
+        largest = change.terms().iter().map(|t| t.1.abs()).fold(largest, Ord::max);
     }
     Some(largest)
 }

@@ -1,12 +1,13 @@
 //! The two sweeps over a local model on which all oracles stand: values of its nodes forward, adjoints backward.
 
-use crease_core::local::{LocalModel, Node, NodeId, Term};
+use crate::Session;
+use crease_core::local::{Form, LocalModel, Node, NodeId, Sum, Term};
 use crease_core::number::{Field61, Mixed, Number, NumberError, Rational};
 use crease_core::random::SplitMix64;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-/// Coefficients of a model in another kind of number, converted once.
+/// Coefficients of a model in another kind of number, converted once: one list for all nodes, as sweeps read it.
+#[derive(Clone)]
 pub(crate) struct Weights<N> {
     terms: Vec<(N, NodeId)>,
     starts: Vec<usize>,
@@ -21,12 +22,22 @@ impl Weights<Mixed> {
     }
 }
 
-impl<N: Number> Weights<N> {
+impl Weights<Rational> {
     /// The coefficients, or the middles of their enclosures.
-    pub fn new(model: &LocalModel) -> Result<Self, NumberError> {
-        Weights::convert(model, |t| N::from_rational(&t.coefficient))
+    pub fn middles(model: &LocalModel) -> Self {
+        let Ok(weights) = Weights::convert(model, |t| Ok::<_, Infallible>(t.coefficient.clone()));
+        weights
     }
+}
 
+impl Weights<Field61> {
+    /// The coefficients, or the middles of their enclosures, unless the prime divides a denominator.
+    pub fn in_field(model: &LocalModel) -> Result<Self, NumberError> {
+        Weights::convert(model, |t| Field61::from_rational(&t.coefficient))
+    }
+}
+
+impl<N> Weights<N> {
     fn convert<E>(model: &LocalModel, number: impl Fn(&Term) -> Result<N, E>) -> Result<Self, E> {
         let mut w = Weights { terms: Vec::new(), starts: Vec::with_capacity(model.len() + 1) };
         for node in model.nodes() {
@@ -145,43 +156,35 @@ fn kinks_below(model: &LocalModel, nodes: usize) -> usize {
 }
 
 /// The gradient of a combination of nodes when each maximum is replaced by a combination of its members, visiting only what lies
-/// below: coordinates and what they are, none zero. Nothing if that takes more than the visits that are left.
+/// below. Nothing if that takes more than the visits that are left.
 pub(crate) fn backward_sparse(
     model: &LocalModel,
     seeds: impl IntoIterator<Item = (NodeId, Rational)>,
     share: impl Fn(usize, usize) -> Option<Rational>,
     left: &mut usize,
-) -> Option<BTreeMap<usize, Rational>> {
-    let mut adjoints: BTreeMap<NodeId, Rational> = BTreeMap::new();
-    let mut gradient = BTreeMap::new();
-    for (node, x) in seeds {
-        *adjoints.entry(node).or_default() += x;
-    }
+) -> Option<Form> {
+    let (mut adjoints, mut gradient, one) = (Sum::default(), Sum::default(), Rational::ONE);
+    seeds.into_iter().for_each(|(node, x)| adjoints.add_term(node.index(), &one, &x));
     // nodes are numbered so that arguments come first
-    while let Some((id, weight)) = adjoints.pop_last() {
-        if weight.is_zero() {
-            continue;
-        }
-        let visits = match model.node(id) {
+    while let Some((i, weight)) = adjoints.pop(0) {
+        let visits = match model.node(model.node_id(i)) {
             Node::Direction(i) => {
-                gradient.insert(i, weight);
+                gradient.add_term(i, &one, &weight);
                 1
             }
             Node::Linear(terms) => {
-                for t in terms {
-                    adjoints.entry(t.node).or_default().add_mul(&weight, &t.coefficient);
-                }
+                terms.iter().for_each(|t| adjoints.add_term(t.node.index(), &weight, &t.coefficient));
                 terms.len()
             }
             Node::Seam { taken, .. } => {
-                *adjoints.entry(taken).or_default() += weight;
+                adjoints.add_term(taken.index(), &one, &weight);
                 1
             }
             Node::Max(members) | Node::Taken(members) => {
-                let kink = kinks_below(model, id.index());
+                let kink = kinks_below(model, i);
                 for (k, m) in members.iter().enumerate() {
                     if let Some(s) = share(kink, k) {
-                        adjoints.entry(*m).or_default().add_mul(&weight, &s);
+                        adjoints.add_term(m.index(), &weight, &s);
                     }
                 }
                 members.len()
@@ -189,7 +192,7 @@ pub(crate) fn backward_sparse(
         };
         *left = left.checked_sub(visits)?;
     }
-    Some(gradient)
+    Some(gradient.form())
 }
 
 /// Whether no seam of a model is 0: a direction along which one is may stay where branches meet that need not agree.
@@ -230,7 +233,7 @@ pub(crate) enum Same {
 /// Compares the forms of all pairs at once, in the prime field along a random direction, then one by one exactly if that takes no
 /// more than `budget` visits.
 pub(crate) fn same_forms(
-    model: &LocalModel,
+    session: &Session<'_>,
     picked: &[usize],
     pairs: &[(NodeId, NodeId)],
     random: &mut SplitMix64,
@@ -239,9 +242,10 @@ pub(crate) fn same_forms(
     if pairs.is_empty() {
         return Ok(Same::Proved);
     }
+    let model = session.model();
     // a filter only: a coefficient whose denominator the prime divides has no place in the field
-    let field = Weights::<Field61>::new(model);
-    if let Ok(field) = &field {
+    let field = session.field();
+    if let Ok(field) = field {
         let along: Vec<Field61> = (0..model.dimension()).map(|_| Field61::new(random.bits())).collect();
         let values = forward(model, field, &along, |kink, members, values| values[members[picked[kink]].index()]);
         if pairs.iter().any(|(a, b)| values[a.index()] != values[b.index()]) {
@@ -254,7 +258,7 @@ pub(crate) fn same_forms(
         let share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
         match backward_sparse(model, seeds, share, &mut left) {
             None => return field.map(|_| Same::Likely),
-            Some(difference) if !difference.is_empty() => return Ok(Same::No),
+            Some(difference) if !difference.is_zero() => return Ok(Same::No),
             Some(_) => {}
         }
     }

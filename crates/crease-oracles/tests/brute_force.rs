@@ -5,7 +5,7 @@ mod support;
 
 use crease_core::number::Rational;
 use crease_oracles::{
-    clarke_element, conservative, directional, identity, lexicographic, lexicographic_forward, several_in_field,
+    Session, clarke_element, conservative, directional, identity, lexicographic, lexicographic_forward,
 };
 use support::d0::{Case, case, small};
 use support::{Rng, ints, model_at};
@@ -146,7 +146,7 @@ fn the_conservative_verdict_is_that_of_all_corners() {
         // the polynomial is affine in every choice: constant iff it is the same at all corners
         let constant = corners.iter().all(|g| *g == corners[0]);
         assert_eq!(c.is_singleton(), constant, "{case:?}");
-        assert_eq!(several_in_field(&m, 0, 9).unwrap(), !constant, "{case:?}");
+        assert_eq!(Session::new(&m, 0).several_in_field(9).unwrap(), !constant, "{case:?}");
         if constant {
             single += 1;
         } else {

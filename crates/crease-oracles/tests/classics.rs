@@ -9,8 +9,8 @@ use crease_core::op::Comparison;
 use crease_core::{Builder, Lane, Op, Program, Shape, Smooth, Tensor, Var, Window};
 use crease_core::{abs, concat, elu, exp, leaky_relu, log, max, min, relu, times_relu, trace, trace_shapes};
 use crease_oracles::{
-    Membership, OracleError, clarke_along, clarke_element, conservative, directional, gradient_at_choices, identity,
-    lexicographic, lexicographic_forward, membership, several_in_field,
+    Membership, OracleError, Session, clarke_along, clarke_element, conservative, directional, gradient_at_choices,
+    identity, lexicographic, lexicographic_forward,
 };
 use std::sync::Arc;
 use support::{ints, model_at, r};
@@ -32,7 +32,7 @@ fn found(model: &LocalModel) -> Vec<Vec<Rational>> {
 fn elements(model: &LocalModel) -> Vec<Vec<Rational>> {
     let c = conservative(model, 0).unwrap();
     assert!(c.proved);
-    assert_eq!(several_in_field(model, 0, 3).unwrap(), !c.is_singleton());
+    assert_eq!(Session::new(model, 0).several_in_field(3).unwrap(), !c.is_singleton());
     for e in &c.elements {
         assert_eq!(gradient_at_choices(model, 0, &e.choices).unwrap(), e.gradient);
         assert!(e.gradient.iter().zip(&c.bounds).all(|(x, (low, high))| low <= x && x <= high));
@@ -62,9 +62,12 @@ fn the_identity_by_two_relus() {
     assert_eq!(c.bounds, [(r("0"), r("2"))]);
     assert_eq!(c.width(), r("2"));
     // PyTorch's 0 is not a Clarke subgradient, but that takes more than these oracles to tell
-    assert_eq!(membership(&m, 0, &c, &ints(&[0]), 8).unwrap(), Membership::NotDecided);
-    assert!(matches!(membership(&m, 0, &c, &ints(&[1]), 8).unwrap(), Membership::Clarke { .. }));
-    assert!(matches!(membership(&m, 0, &c, &ints(&[3]), 8).unwrap(), Membership::Outside { coordinate: 0, .. }));
+    assert_eq!(Session::new(&m, 0).membership(&ints(&[0]), 8).unwrap(), Membership::NotDecided);
+    assert!(matches!(Session::new(&m, 0).membership(&ints(&[1]), 8).unwrap(), Membership::Clarke { .. }));
+    assert!(matches!(
+        Session::new(&m, 0).membership(&ints(&[3]), 8).unwrap(),
+        Membership::Outside { coordinate: 0, .. }
+    ));
 }
 
 #[test]
@@ -517,14 +520,17 @@ fn where_one_gradient_is_all_there_is() {
     let c = conservative(&m, 0).unwrap();
     assert!(c.is_singleton() && c.proved);
     assert_eq!(c.bounds, [(r("3"), r("3"))]);
-    assert_eq!(membership(&m, 0, &c, &ints(&[3]), 8).unwrap(), Membership::Gradient);
-    assert!(matches!(membership(&m, 0, &c, &ints(&[2]), 8).unwrap(), Membership::Outside { coordinate: 0, .. }));
+    assert_eq!(Session::new(&m, 0).membership(&ints(&[3]), 8).unwrap(), Membership::Gradient);
+    assert!(matches!(
+        Session::new(&m, 0).membership(&ints(&[2]), 8).unwrap(),
+        Membership::Outside { coordinate: 0, .. }
+    ));
     // of a gradient that is enclosed no vector is certainly the one
     let m = model_at(&trace(1, |x| exp(x[0])).unwrap(), &[1]);
     let c = conservative(&m, 0).unwrap();
     let middle = c.elements[0].gradient.clone();
     assert!(c.is_singleton() && c.proved);
-    assert_eq!(membership(&m, 0, &c, &middle, 8).unwrap(), Membership::NotDecided);
+    assert_eq!(Session::new(&m, 0).membership(&middle, 8).unwrap(), Membership::NotDecided);
 }
 
 #[test]

@@ -7,8 +7,7 @@ use crease_core::number::Rational;
 use crease_core::{Cancel, Limits};
 use crease_core::{Program, Shape, Tensor, Var, abs, exp, max, min, relu, trace, trace_shapes};
 use crease_oracles::{
-    EnumerateEvent, EnumerateLimit, Neighbours, clarke_along, hull_vertices, neighbouring_gradients,
-    neighbouring_gradients_with,
+    EnumerateEvent, EnumerateLimit, Neighbours, Session, clarke_along, hull_vertices, neighbouring_gradients,
 };
 use std::time::{Duration, Instant};
 use support::arrangements::{
@@ -402,24 +401,26 @@ fn limits_end_it_with_what_was_found() {
 fn events_are_told_and_may_stop_it() {
     let model = model_at(&sum_of_relus(&braid(6), 1), &[0; 6]);
     let (mut told, mut progress, mut last) = (Vec::new(), 0, 0);
-    let found = neighbouring_gradients_with(&model, 0, &Limits::default(), |event| match event {
-        EnumerateEvent::Gradient(n) => told.push(n.gradient.clone()),
-        EnumerateEvent::Progress { cells, gradients, .. } => {
-            assert!(cells >= last && gradients as u64 <= cells);
-            last = cells;
-            progress += 1;
-        }
-    })
-    .unwrap();
+    let found = Session::new(&model, 0)
+        .neighbouring_gradients(&Limits::default(), |event| match event {
+            EnumerateEvent::Gradient(n) => told.push(n.gradient.clone()),
+            EnumerateEvent::Progress { cells, gradients, .. } => {
+                assert!(cells >= last && gradients as u64 <= cells);
+                last = cells;
+                progress += 1;
+            }
+        })
+        .unwrap();
     assert_eq!(told, found.gradients.iter().map(|n| n.gradient.clone()).collect::<Vec<_>>());
     assert!(progress > 10);
     let cancel = Cancel::new();
     let limits = Limits::default().cancelled_by(&cancel);
-    let stopped = neighbouring_gradients_with(&model, 0, &limits, |event| match event {
-        EnumerateEvent::Progress { cells, .. } if cells > 1000 => cancel.stop(),
-        _ => {}
-    })
-    .unwrap();
+    let stopped = Session::new(&model, 0)
+        .neighbouring_gradients(&limits, |event| match event {
+            EnumerateEvent::Progress { cells, .. } if cells > 1000 => cancel.stop(),
+            _ => {}
+        })
+        .unwrap();
     checked(&model, &stopped);
     assert_eq!(stopped.limit, Some(EnumerateLimit::Stopped));
     assert!(stopped.cells > 1000 && stopped.cells < 2000);

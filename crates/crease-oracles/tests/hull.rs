@@ -6,8 +6,8 @@ use crease_core::Limits;
 use crease_core::number::Rational;
 use crease_core::{abs, exp, max, relu, trace};
 use crease_oracles::{
-    HullPosition, Membership, OracleError, Stationarity, conservative, gradient_at_choices, hull_vertices, in_hull,
-    membership_among, neighbouring_gradients,
+    HullPosition, Membership, OracleError, Session, Stationarity, gradient_at_choices, hull_vertices, in_hull,
+    neighbouring_gradients,
 };
 use std::time::Duration;
 use support::arrangements::{braid, cross_polytope, weighted_relus};
@@ -142,9 +142,9 @@ fn where_answers_lie() {
     // |x| - |y| + the identity in z: a saddle
     let p = trace(3, |x| abs(x[0]) - abs(x[1]) + relu(x[2]) - relu(-x[2])).unwrap();
     let model = model_at(&p, &[0, 0, 0]);
-    let c = conservative(&model, 0).unwrap();
+    let session = Session::new(&model, 0);
     let all = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
-    let ask = |v: [&str; 3]| membership_among(&model, 0, &c, &all, &v.map(r)).unwrap();
+    let ask = |v: [&str; 3]| session.membership_among(&all, &v.map(r)).unwrap();
     let Membership::Vertex { direction } = ask(["1", "-1", "1"]) else { panic!() };
     assert!(direction[0].is_positive() && direction[1].is_positive());
     let Membership::Hull { weights } = ask(["0", "1/2", "1"]) else { panic!() };
@@ -166,25 +166,25 @@ fn where_answers_lie() {
     let Membership::NotClarke { direction } = ask(["1/3", "1/5", "1/7"]) else { panic!() };
     assert!(!proved(&points, &["1/3", "1/5", "1/7"].map(r), &HullPosition::Outside { direction }));
     assert!(matches!(ask(["1", "2", "1"]), Membership::Outside { coordinate: 1, .. }));
-    assert!(membership_among(&model, 0, &c, &all, &[r("1")]).is_err());
+    assert!(session.membership_among(&all, &[r("1")]).is_err());
     // with less than all of them, what is not shown is not decided
     let part = neighbouring_gradients(&model, 0, &Limits { cells: 1, ..Default::default() }).unwrap();
-    let ask = |v: [&str; 3]| membership_among(&model, 0, &c, &part, &v.map(r)).unwrap();
+    let ask = |v: [&str; 3]| session.membership_among(&part, &v.map(r)).unwrap();
     assert_eq!(ask(["0", "0", "1"]), Membership::NotDecided);
     let one = part.gradients[0].gradient.clone();
-    assert!(matches!(membership_among(&model, 0, &c, &part, &one).unwrap(), Membership::Clarke { .. }));
+    assert!(matches!(session.membership_among(&part, &one).unwrap(), Membership::Clarke { .. }));
 }
 
 #[test]
 fn gradients_inside_are_no_vertices() {
     let p = weighted_relus(&braid(3), &ints(&[3, -5, 2, 7, -4, 6]));
     let model = model_at(&p, &[0, 0, 0]);
-    let c = conservative(&model, 0).unwrap();
+    let session = Session::new(&model, 0);
     let all = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
     let vertices = hull_vertices(&all.gradients).unwrap();
     assert!(vertices.contains(&false) && vertices.contains(&true), "{all:?}");
     for (n, vertex) in all.gradients.iter().zip(vertices) {
-        let found = membership_among(&model, 0, &c, &all, &n.gradient).unwrap();
+        let found = session.membership_among(&all, &n.gradient).unwrap();
         match vertex {
             true => assert_eq!(found, Membership::Vertex { direction: n.direction.clone() }),
             false => assert_eq!(found, Membership::Clarke { direction: n.direction.clone() }),

@@ -9,8 +9,8 @@ use crease_core::number::Rational;
 use crease_core::op::Ties;
 use crease_core::{Shape, Tape, Tensor, abs, concat, max, relu, trace, trace_shapes};
 use crease_oracles::{
-    KinkReport, OracleError, clarke_along, clarke_element, conservative, directional, gradient_at_choices, identity,
-    lexicographic, lexicographic_forward,
+    KinkReport, OracleError, Session, clarke_along, clarke_element, conservative, directional, gradient_at_choices,
+    identity, lexicographic, lexicographic_forward,
 };
 use support::{ints, model_at, r};
 
@@ -18,7 +18,7 @@ use support::{ints, model_at, r};
 fn a_report_lists_kinks_margins_and_changes() {
     let p = trace(3, |x| 2.0 * relu(x[0]) + abs(x[1] - 4.0) + max(&[x[1], x[2]]) + abs(x[0] * x[0])).unwrap();
     let m = model_at(&p, &[0, 1, 1]);
-    let report = KinkReport::new(&m, 0, &Selection::torch(), &Limits::default()).unwrap();
+    let report = KinkReport::new(&Session::new(&m, 0), &Selection::torch(), &Limits::default()).unwrap();
     let shown: Vec<(&str, &str)> = report.active.iter().map(|k| (k.operation, &k.site.shown[..])).collect();
     // |x0 * x0| is tied at 0 too, but its argument does not move
     assert_eq!(shown, [("relu", "relu(x0)"), ("max", "max(x1, x2)")]);
@@ -36,7 +36,7 @@ fn the_smallest_margins_come_first() {
     let at: Vec<i64> = (0..50).map(|i| 1 + (i * 37) % 50).collect();
     let m = localize(&p, &[Tensor::vector(ints(&at)).unwrap()]).unwrap();
     let limits = Limits { margins: 4, ..Limits::default() };
-    let report = KinkReport::new(&m, 0, &Selection::paper(), &limits).unwrap();
+    let report = KinkReport::new(&Session::new(&m, 0), &Selection::paper(), &limits).unwrap();
     assert_eq!(report.nearest.iter().map(|m| m.margin).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0]);
     assert_eq!((report.decided, report.active.len()), (50, 0));
     assert_eq!(report.width(), r("0"));
@@ -47,7 +47,7 @@ fn limits_are_kept() {
     let p = trace_shapes(&[Shape::vector(200).unwrap()], |x| vec![abs(x[0]).sum()]).unwrap();
     let m = localize(&p, &[Tensor::vector(ints(&[0; 200])).unwrap()]).unwrap();
     let limits = Limits { margins: 3, visits: 400, ..Limits::default() };
-    let report = KinkReport::new(&m, 0, &Selection::paper(), &limits).unwrap();
+    let report = KinkReport::new(&Session::new(&m, 0), &Selection::paper(), &limits).unwrap();
     assert_eq!(report.active.len(), 200);
     assert!(report.measured > 5 && report.measured < 200, "{}", report.measured);
     assert!(report.active[..report.measured].iter().all(|k| k.change == Some(r("2"))));
@@ -59,7 +59,7 @@ fn an_average_of_order_statistics_is_said_not_to_be_followed() {
     let p = trace(3, |x| concat(x, 0).median()).unwrap();
     let m = model_at(&p, &[1, 1, 1]);
     let average = Selection { order: Ties::Average, ..Selection::paper() };
-    let report = KinkReport::new(&m, 0, &average, &Limits::default()).unwrap();
+    let report = KinkReport::new(&Session::new(&m, 0), &average, &Limits::default()).unwrap();
     assert!(report.active.iter().all(|k| !k.followed));
     assert_eq!(report.gradient, ints(&[1, 0, 0]));
 }

@@ -10,8 +10,8 @@ use crease_core::number::Rational;
 use crease_core::op::Ties;
 use crease_core::{Program, Shape, Var, abs, concat, leaky_relu, max, max_linear, min, relu, run, trace};
 use crease_oracles::{
-    KinkReport, clarke_element, conservative, directional, gradient_at_choices, identity, lexicographic,
-    lexicographic_forward, several_in_field,
+    KinkReport, Session, clarke_element, conservative, directional, gradient_at_choices, identity, lexicographic,
+    lexicographic_forward,
 };
 use support::{Rng, assert_gradient_along, ints, model_at, quotient, scalars};
 
@@ -163,7 +163,7 @@ fn conservative_bounds_hold_every_selection_and_singletons_are_gradients() {
         let at = point(&p, &mut rng);
         let m = model_at(&p, &at);
         let c = conservative(&m, 0).unwrap();
-        assert_eq!(several_in_field(&m, 0, 77).unwrap(), !c.is_singleton());
+        assert_eq!(Session::new(&m, 0).several_in_field(77).unwrap(), !c.is_singleton());
         let mut all = vec![backward(&p, &at, &Selection::torch()), clarke_element(&m, 0, 1).unwrap().gradient];
         all.extend(c.elements.iter().map(|e| e.gradient.clone()));
         for e in &c.elements {
@@ -193,7 +193,7 @@ fn the_report_measures_the_change_of_every_kink() {
         let p = program(&mut rng);
         let at = point(&p, &mut rng);
         let m = model_at(&p, &at);
-        let report = KinkReport::new(&m, 0, &Selection::torch(), &Limits::default()).unwrap();
+        let report = KinkReport::new(&Session::new(&m, 0), &Selection::torch(), &Limits::default()).unwrap();
         assert_eq!(report.gradient, backward(&p, &at, &Selection::torch()));
         assert_eq!((report.measured, report.active.len()), (m.kinks().len(), m.kinks().len()));
         let choices: Vec<Vec<Rational>> = report.active.iter().map(|k| k.weights.clone()).collect();

@@ -2,7 +2,7 @@
 
 use crate::networks::NetworkError;
 use crease_core::differentiate::DiffError;
-use crease_core::{BuildError, RunError, ShapeError};
+use crease_core::{BatchError, BuildError, RunError, ShapeError};
 
 /// Whatever can go wrong between a closure and a derivative: the error of the step that failed, as it is.
 ///
@@ -21,6 +21,9 @@ pub enum Error {
     /// The program could not be differentiated: several outputs where one is needed, or a selection that is refused.
     #[error(transparent)]
     Diff(#[from] DiffError),
+    /// The program cannot be run at several points at once: a selection may take another branch at each.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
     /// The run stopped: a division by zero, an overflow, a logarithm of a negative number.
     #[error(transparent)]
     Run(#[from] RunError),

@@ -91,12 +91,12 @@ impl Check {
                     "the certificate is valid, and of a model made with {bits} bits, but the limit is {limit}; to make it again, raise it with --max-bits"
                 );
             }
-            let at = At::within(p, &inputs, Precision { bits, limit: bits }).map_err(fault::inspect)?;
+            let mut at = At::within(p, &inputs, Precision { bits, limit: bits }).map_err(fault::inspect)?;
             let (_, element) = at.scalar_output("a certificate", self.output).map_err(fault::inspect)?;
             same(checked, &certificate_graph(at.model(), element)?, p.name())?;
             return Ok(at);
         }
-        let at = At::new(p, &inputs, &ask).map_err(fault::inspect)?;
+        let mut at = At::new(p, &inputs, &ask).map_err(fault::inspect)?;
         if !at.model().is_exact() {
             bail!(
                 "the certificate is valid, but of an exact model; that of `{}` has coefficients without exact values at this point",

@@ -16,6 +16,7 @@
 
 mod curvature;
 mod enclosure;
+mod form;
 mod localize;
 mod lower;
 mod nodes;
@@ -25,8 +26,9 @@ mod select;
 mod slopes;
 mod weigh;
 
+pub use form::{Form, Sum};
 pub use localize::{LocalError, Precision, localize, localize_within};
-pub use normal::{Form, NormalForm, NormalKink};
+pub use normal::{NormalForm, NormalKink};
 
 use crate::builder::{BuildError, Builder};
 use crate::number::{Mixed, Rational};

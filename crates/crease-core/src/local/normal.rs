@@ -1,76 +1,9 @@
 //! The normal form: kinks as maxima of linear forms.
 
+use super::form::{Form, Sum};
 use super::{LocalModel, Node, NodeId};
 use crate::number::Rational;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
-
-/// A linear form in the coordinates of the direction and in kinks, sparse.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Form {
-    /// Coefficients of coordinates of the direction, by number, none zero.
-    pub directions: Vec<(usize, Rational)>,
-    /// Coefficients of kinks, by number in [`NormalForm::kinks`], none zero.
-    pub kinks: Vec<(usize, Rational)>,
-}
-
-impl Form {
-    /// Whether all coefficients are zero.
-    pub fn is_zero(&self) -> bool {
-        self.directions.is_empty() && self.kinks.is_empty()
-    }
-
-    /// `self + factor * other`.
-    pub fn plus(&self, factor: &Rational, other: &Form) -> Form {
-        Form {
-            directions: merge(&self.directions, factor, &other.directions),
-            kinks: merge(&self.kinks, factor, &other.kinks),
-        }
-    }
-
-    /// The factor λ with `self = λ other`, if there is one.
-    pub fn ratio(&self, other: &Form) -> Option<Rational> {
-        let lead = |f: &Form| f.directions.first().or(f.kinks.first()).map(|t| t.1.clone());
-        let Some(denominator) = lead(other) else {
-            return if self.is_zero() { Some(Rational::ZERO) } else { None };
-        };
-        let factor = lead(self).map_or(Some(Rational::ZERO), |n| n.checked_div(&denominator))?;
-        (self.plus(&-&factor, other).is_zero()).then_some(factor)
-    }
-}
-
-fn merge(a: &[(usize, Rational)], factor: &Rational, b: &[(usize, Rational)]) -> Vec<(usize, Rational)> {
-    let mut sum: BTreeMap<usize, Rational> = a.iter().cloned().collect();
-    for (i, c) in b {
-        let entry = sum.entry(*i).or_insert(Rational::ZERO);
-        entry.add_mul(factor, c);
-    }
-    sum.into_iter().filter(|(_, c)| !c.is_zero()).collect()
-}
-
-impl fmt::Display for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let directions = self.directions.iter().map(|(i, c)| (c, format!("d{i}")));
-        let kinks = self.kinks.iter().map(|(i, c)| (c, format!("k{i}")));
-        let mut first = true;
-        for (c, name) in directions.chain(kinks) {
-            let sign = match (first, c.is_negative()) {
-                (true, false) => "",
-                (true, true) => "-",
-                (false, false) => " + ",
-                (false, true) => " - ",
-            };
-            let size = c.abs();
-            if size.is_one() {
-                write!(f, "{sign}{name}")?
-            } else {
-                write!(f, "{sign}{size} {name}")?
-            }
-            first = false;
-        }
-        if first { f.write_str("0") } else { Ok(()) }
-    }
-}
+use std::collections::{HashMap, HashSet};
 
 /// A kink in normal form: the maximum of two or more different linear forms.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +16,8 @@ pub struct NormalKink {
     pub origin: usize,
 }
 
-/// A local model without linear nodes.
+/// A local model without linear nodes. In its forms, the coordinates of the direction are the variables from 0 on, and kinks those from
+/// `dimension` on.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct NormalForm {
     /// The number of coordinates of a direction.
@@ -105,7 +39,7 @@ impl LocalModel {
     /// let zero = Tensor::scalar(Rational::ZERO);
     /// let normal = localize(&p, &[zero.clone(), zero]).unwrap().normal_form();
     /// assert_eq!(normal.kinks.len(), 1);
-    /// assert_eq!(normal.outputs[0].to_string(), "d0 + d1 + k0");
+    /// assert_eq!(normal.text(&normal.outputs[0]), "d0 + d1 + k0");
     /// ```
     pub fn normal_form(&self) -> NormalForm {
         self.normal_form_within(usize::MAX).unwrap_or_default()
@@ -148,7 +82,7 @@ impl LocalModel {
                 forms.swap_remove(0)
             } else {
                 kinks.push(NormalKink { forms, members: kept, origin });
-                Form { directions: Vec::new(), kinks: vec![(kinks.len() - 1, Rational::ONE)] }
+                Form::variable(self.directions + kinks.len() - 1)
             };
             eliminated.insert(kink.node, form);
         }
@@ -159,7 +93,7 @@ impl LocalModel {
         Some(normal)
     }
 
-    /// The form of a node, in the direction and in those nodes whose forms are given. Kinks without a form keep the number of
+    /// The form of a node, in the direction and in those nodes whose forms are given. Kinks without a form are variables by the number of
     /// their node.
     pub(super) fn form(&self, node: NodeId, known: &HashMap<NodeId, Form>) -> Form {
         let mut unlimited = usize::MAX;
@@ -168,45 +102,31 @@ impl LocalModel {
 
     fn form_within(&self, node: NodeId, known: &HashMap<NodeId, Form>, left: &mut usize) -> Option<Form> {
         // adjoints from the node down; nodes are numbered so that arguments come first
-        let mut adjoints: BTreeMap<NodeId, Rational> = BTreeMap::from([(node, Rational::ONE)]);
-        let mut directions: BTreeMap<usize, Rational> = BTreeMap::new();
-        let mut kinks: BTreeMap<usize, Rational> = BTreeMap::new();
-        let add = |sum: &mut BTreeMap<usize, Rational>, weight: &Rational, terms: &[(usize, Rational)]| {
-            terms.iter().for_each(|(i, c)| sum.entry(*i).or_default().add_mul(weight, c));
-        };
-        while let Some((id, weight)) = adjoints.pop_last() {
-            if weight.is_zero() {
-                continue;
-            }
+        let (mut adjoints, mut form, one) = (Sum::default(), Sum::default(), Rational::ONE);
+        adjoints.add_term(node.index(), &one, &one);
+        while let Some((i, weight)) = adjoints.pop(0) {
+            let id = NodeId(i as u32);
             let steps = match (known.get(&id), self.node(id)) {
-                (Some(form), _) => {
-                    add(&mut directions, &weight, &form.directions);
-                    add(&mut kinks, &weight, &form.kinks);
-                    form.directions.len() + form.kinks.len()
-                }
-                (None, Node::Direction(i)) => {
-                    *directions.entry(i).or_default() += weight;
-                    1
+                (Some(known), _) => {
+                    form.add(&weight, known);
+                    known.terms().len()
                 }
                 (None, Node::Linear(terms)) => {
-                    for t in terms {
-                        adjoints.entry(t.node).or_default().add_mul(&weight, &t.coefficient);
-                    }
+                    terms.iter().for_each(|t| adjoints.add_term(t.node.index(), &weight, &t.coefficient));
                     terms.len()
                 }
                 (None, Node::Seam { taken, .. }) => {
-                    *adjoints.entry(taken).or_default() += weight;
+                    adjoints.add_term(taken.index(), &weight, &one);
                     1
                 }
-                (None, Node::Max(_) | Node::Taken(_)) => {
-                    *kinks.entry(id.index()).or_default() += weight;
+                (None, Node::Direction(_) | Node::Max(_) | Node::Taken(_)) => {
+                    form.add_term(i, &weight, &one);
                     1
                 }
             };
             *left = left.checked_sub(steps)?;
         }
-        let list = |sum: BTreeMap<usize, Rational>| sum.into_iter().filter(|(_, c)| !c.is_zero()).collect();
-        Some(Form { directions: list(directions), kinks: list(kinks) })
+        Some(form.form())
     }
 }
 
@@ -225,7 +145,7 @@ impl NormalForm {
     /// let normal = localize(&p, &[zero.clone(), zero]).unwrap().normal_form();
     /// let second = normal.of_output(1);
     /// assert_eq!((normal.kinks.len(), second.kinks.len()), (2, 1));
-    /// assert_eq!(second.outputs[0].to_string(), "d0 + k0");
+    /// assert_eq!(second.text(&second.outputs[0]), "d0 + k0");
     /// ```
     pub fn of_output(&self, number: usize) -> NormalForm {
         let outputs = vec![self.outputs.get(number).cloned().unwrap_or_default()];
@@ -234,15 +154,35 @@ impl NormalForm {
         one
     }
 
-    fn drop_unused(&mut self) {
-        let mut used = vec![false; self.kinks.len()];
-        for form in &self.outputs {
-            form.kinks.iter().for_each(|(k, _)| used[*k] = true);
+    /// A form in words, such as `d0 - 2 d1 + k0`.
+    pub fn text(&self, form: &Form) -> String {
+        let mut out = String::new();
+        for (v, c) in form.terms() {
+            out.push_str(match (out.is_empty(), c.is_negative()) {
+                (true, false) => "",
+                (true, true) => "-",
+                (false, false) => " + ",
+                (false, true) => " - ",
+            });
+            if !c.abs().is_one() {
+                out.push_str(&format!("{} ", c.abs()));
+            }
+            out.push_str(&match v.checked_sub(self.dimension) {
+                None => format!("d{v}"),
+                Some(k) => format!("k{k}"),
+            });
         }
+        if out.is_empty() { "0".into() } else { out }
+    }
+
+    fn drop_unused(&mut self) {
+        let p = self.dimension;
+        let mut used = vec![false; self.kinks.len()];
+        let mark = |form: &Form, used: &mut [bool]| form.beyond(p).for_each(|(k, _)| used[k] = true);
+        self.outputs.iter().for_each(|form| mark(form, &mut used));
         for k in (0..self.kinks.len()).rev() {
             if used[k] {
-                let below: Vec<usize> = self.kinks[k].forms.iter().flat_map(|f| f.kinks.iter().map(|t| t.0)).collect();
-                below.into_iter().for_each(|b| used[b] = true);
+                self.kinks[k].forms.iter().for_each(|form| mark(form, &mut used));
             }
         }
         let mut number = vec![0; used.len()];
@@ -251,13 +191,12 @@ impl NormalForm {
             *n = next;
             next += usize::from(used[k]);
         }
-        let renumber = |f: &mut Form| f.kinks.iter_mut().for_each(|t| t.0 = number[t.0]);
         let mut k = 0;
         self.kinks.retain(|_| {
             k += 1;
             used[k - 1]
         });
-        self.kinks.iter_mut().flat_map(|k| &mut k.forms).for_each(renumber);
-        self.outputs.iter_mut().for_each(renumber);
+        let forms = self.kinks.iter_mut().flat_map(|k| &mut k.forms).chain(&mut self.outputs);
+        forms.for_each(|f| f.renamed(|v| if v < p { v } else { p + number[v - p] }));
     }
 }

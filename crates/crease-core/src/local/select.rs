@@ -286,7 +286,7 @@ impl Localizer<'_> {
                 _ => Err(self.undecided("whether the slopes of its branches agree along the border")),
             };
         }
-        let nothing = HashMap::new();
+        let (nothing, p) = (HashMap::new(), self.model.dimension());
         let (apart, form) = (self.model.form(difference, &nothing), self.model.form(slope, &nothing));
         if apart.is_zero() {
             return Ok(None);
@@ -294,7 +294,7 @@ impl Localizer<'_> {
         match apart.ratio(&form) {
             Some(factor) => Ok(Some(Mixed::exactly(factor))),
             None if form.is_zero() => Err(self.no_derivative(flat)),
-            None if !form.kinks.is_empty() || !apart.kinks.is_empty() => Err(self.no_derivative(others)),
+            None if [&form, &apart].iter().any(|f| !f.split(p).1.is_empty()) => Err(self.no_derivative(others)),
             None => Err(LocalError::Discontinuous {
                 site: Box::new(self.site()),
                 why: "the slopes of the branches do not agree along the border".into(),

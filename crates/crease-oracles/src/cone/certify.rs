@@ -1,6 +1,7 @@
 //! From guesses to proofs: exact directions and exact multipliers near those that floats propose.
 
 use super::{Conflict, Forms, Half};
+use crease_core::local::{Form, Sum};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
 
@@ -61,17 +62,12 @@ pub(super) fn simplest(x: f64) -> Rational {
 
 /// Whether the signed forms of these half-spaces, times positive numbers, add up to zero, with a strict one among them.
 pub(super) fn contradicts(forms: &Forms, halves: &[Half], parts: &[(usize, Rational)]) -> bool {
-    let mut sum: BTreeMap<usize, Rational> = BTreeMap::new();
+    let mut sum = Sum::default();
     for (half, by) in parts {
         let half = &halves[*half];
-        let by = if half.negative { -by } else { by.clone() };
-        for (i, c) in forms.coefficients(half.form) {
-            sum.entry(*i).or_default().add_mul(c, &by);
-        }
+        sum.add(&if half.negative { -by } else { by.clone() }, forms.exact(half.form));
     }
-    parts.iter().all(|(_, by)| by.is_positive())
-        && parts.iter().any(|(half, _)| halves[*half].strict)
-        && sum.values().all(Rational::is_zero)
+    parts.iter().all(|(_, by)| by.is_positive()) && parts.iter().any(|(half, _)| halves[*half].strict) && sum.is_zero()
 }
 
 /// Exact multipliers near those that floats found for their scaled forms.
@@ -99,46 +95,40 @@ pub(super) fn multipliers(forms: &Forms, halves: &[Half], guess: Vec<(usize, f64
 /// relu is, that takes them apart one by one, and numbers stay short.
 fn dependency(forms: &Forms, halves: &[Half], numbers: &[usize]) -> Option<Vec<Rational>> {
     // one equation for each coordinate, in the multipliers
-    let mut equations: BTreeMap<usize, BTreeMap<usize, Rational>> = BTreeMap::new();
+    let mut equations: BTreeMap<usize, Vec<(usize, Rational)>> = BTreeMap::new();
     for (k, &half) in numbers.iter().enumerate() {
         let half = &halves[half];
-        for (i, c) in forms.coefficients(half.form) {
-            equations.entry(*i).or_default().insert(k, if half.negative { -c } else { c.clone() });
+        for (i, c) in forms.exact(half.form).terms() {
+            equations.entry(*i).or_default().push((k, if half.negative { -c } else { c.clone() }));
         }
     }
-    let mut rows: Vec<BTreeMap<usize, Rational>> = equations.into_values().collect();
+    let mut rows: Vec<Form> = equations.into_values().map(Form::from_iter).collect();
     let mut uses = vec![0usize; numbers.len()];
-    rows.iter().flat_map(BTreeMap::keys).for_each(|&k| uses[k] += 1);
-    let mut solved: Vec<(usize, BTreeMap<usize, Rational>)> = Vec::new();
-    while let Some(shortest) = (0..rows.len()).min_by_key(|&r| rows[r].len()) {
-        let mut row = rows.swap_remove(shortest);
-        row.keys().for_each(|&k| uses[k] -= 1);
-        let Some(&k) = row.keys().min_by_key(|&&k| uses[k]) else { continue };
-        let over = row.remove(&k)?.inv()?;
-        row.values_mut().for_each(|x| *x = -(&*x * &over));
+    rows.iter().flat_map(Form::terms).for_each(|t| uses[t.0] += 1);
+    let mut solved: Vec<(usize, Form)> = Vec::new();
+    while let Some(shortest) = (0..rows.len()).min_by_key(|&r| rows[r].terms().len()) {
+        let row = rows.swap_remove(shortest);
+        row.terms().iter().for_each(|t| uses[t.0] -= 1);
+        let Some((k, lead)) = row.terms().iter().min_by_key(|t| uses[t.0]) else { continue };
+        // what the number is, less the number itself
+        let zero = row.scaled(&-lead.inv()?);
         for other in &mut rows {
-            let Some(c) = other.remove(&k) else { continue };
-            for (i, x) in &row {
-                let entry = other.entry(*i).or_insert_with(|| {
-                    uses[*i] += 1;
-                    Rational::ZERO
-                });
-                entry.add_mul(&c, x);
-                if entry.is_zero() {
-                    other.remove(i);
-                    uses[*i] -= 1;
-                }
-            }
+            let Some(c) = other.coefficient(*k) else { continue };
+            let without = other.plus(c, &zero);
+            other.terms().iter().for_each(|t| uses[t.0] -= 1);
+            without.terms().iter().for_each(|t| uses[t.0] += 1);
+            *other = without;
         }
-        solved.push((k, row));
+        solved.push((*k, zero));
     }
     if solved.len() + 1 != numbers.len() {
         return None;
     }
     // one of them is open; the others follow from it, the last one that was solved first
     let mut values = vec![Rational::ONE; numbers.len()];
-    for (k, row) in solved.iter().rev() {
-        values[*k] = row.iter().map(|(i, x)| x * &values[*i]).sum();
+    for (k, zero) in solved.iter().rev() {
+        values[*k] = Rational::ZERO;
+        values[*k] = zero.at(&values);
     }
     if values.iter().any(Rational::is_negative) {
         values.iter_mut().for_each(|x| *x = -&*x);

@@ -1,14 +1,16 @@
 //! A table of linear forms in the direction, each kept once up to scale.
 //!
-//! What enters is a list of coefficients; what leaves is a number for the form, its sign and its positive factor. Two differences
+//! What enters is a form; what leaves is its number, its sign and its positive factor. Two differences
 //! of members that are proportional describe the same hyperplane, so they must be the same form for everything that splits
-//! cones. Coefficients of a kept form are coprime integers of which the first is positive; a copy in floats, with a bound on what
-//! rounding does, decides most signs, and exact numbers decide the rest.
+//! cones. Coefficients of a kept form are coprime integers of which the first is positive; a copy in floats, with coordinates beside them and a
+//! bound on what rounding does, decides most signs, and exact numbers decide the rest.
 
+use crease_core::local::Form;
 use crease_core::number::Rational;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// The number of a form in [`Forms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,15 +43,15 @@ impl Signed {
 #[derive(Clone, Debug)]
 pub(crate) struct Forms {
     dimension: usize,
-    ids: HashMap<Arc<[(usize, Rational)]>, FormId>,
+    ids: HashMap<Rc<Form>, FormId>,
     kept: Vec<Kept>,
 }
 
 #[derive(Clone, Debug)]
 struct Kept {
-    exact: Arc<[(usize, Rational)]>,
-    /// The nearest floats, in the order of `exact`.
-    near: Box<[f64]>,
+    exact: Rc<Form>,
+    /// The coordinates, with the nearest floats.
+    near: Box<[(usize, f64)]>,
     /// The largest coefficient.
     size: Rational,
     /// The error of the dot product, relative to the sum of the absolute values of its terms.
@@ -62,46 +64,41 @@ impl Forms {
         Forms { dimension, ids: HashMap::new(), kept: Vec::new() }
     }
 
-    /// The form with these coefficients, by ascending coordinate: what was given is the signed form times the factor, which is
-    /// positive. Nothing for the form that is zero.
-    pub fn intern(&mut self, coefficients: &[(usize, Rational)]) -> Option<(Signed, Rational)> {
-        debug_assert!(coefficients.windows(2).all(|w| w[0].0 < w[1].0));
-        debug_assert!(coefficients.iter().all(|(i, _)| *i < self.dimension));
-        let content = content(coefficients.iter().map(|(_, c)| c))?;
-        let negative = coefficients.iter().find(|(_, c)| !c.is_zero()).is_some_and(|(_, c)| c.is_negative());
-        let by = if negative { -&content } else { content.clone() };
-        let over = by.inv()?;
-        let scaled = |c: &Rational| if over.is_one() { c.clone() } else { c * &over };
-        let primitive: Vec<(usize, Rational)> =
-            coefficients.iter().filter(|(_, c)| !c.is_zero()).map(|(i, c)| (*i, scaled(c))).collect();
-        let form = match self.ids.get(&primitive[..]) {
-            Some(&form) => form,
-            None => self.keep(primitive),
+    /// The number of a form: what was given is the signed form times the factor, which is positive. Nothing for the form that is zero.
+    pub fn intern(&mut self, form: &Form) -> Option<(Signed, Rational)> {
+        debug_assert!(form.split(self.dimension).1.is_empty());
+        let content = form.content()?;
+        let primitive = match content.is_one() {
+            true => Cow::Borrowed(form),
+            false => Cow::Owned(form.scaled(&content.inv()?)),
         };
-        Some((Signed { form, negative }, content))
+        let form = match self.ids.get(&*primitive) {
+            Some(&form) => form,
+            None => self.keep(primitive.into_owned()),
+        };
+        Some((Signed { form, negative: content.is_negative() }, content.abs()))
     }
 
-    fn keep(&mut self, primitive: Vec<(usize, Rational)>) -> FormId {
+    fn keep(&mut self, primitive: Form) -> FormId {
         let form = FormId(self.kept.len() as u32);
-        let near = primitive.iter().map(|(_, c)| c.to_f64()).collect();
-        let size = primitive.iter().map(|(_, c)| c.abs()).max().unwrap_or_default();
+        let near: Box<[(usize, f64)]> = primitive.terms().iter().map(|(i, c)| (*i, c.to_f64())).collect();
+        let size = primitive.terms().iter().map(|(_, c)| c.abs()).max().unwrap_or_default();
         // one rounding for the coefficient, one for the product, and one for each sum; twice that is more than enough
-        let slack = (primitive.len() + 3) as f64 * f64::EPSILON;
-        let exact: Arc<[(usize, Rational)]> = primitive.into();
+        let slack = (near.len() + 3) as f64 * f64::EPSILON;
+        let exact = Rc::new(primitive);
         self.ids.insert(exact.clone(), form);
         self.kept.push(Kept { exact, near, size, slack });
         form
     }
 
-    /// The coefficients that are not zero, by ascending coordinate: coprime integers, the first of them positive.
-    pub fn coefficients(&self, form: FormId) -> &[(usize, Rational)] {
+    /// The form as it is kept: in coprime integers, the first of them positive.
+    pub fn exact(&self, form: FormId) -> &Form {
         &self.kept[form.index()].exact
     }
 
-    /// The coefficients as floats.
+    /// The coordinates and their coefficients as floats.
     pub fn near(&self, form: FormId) -> impl Iterator<Item = (usize, f64)> {
-        let kept = &self.kept[form.index()];
-        kept.exact.iter().zip(&kept.near).map(|((i, _), &c)| (*i, c))
+        self.kept[form.index()].near.iter().copied()
     }
 
     /// The largest absolute value of a coefficient.
@@ -111,7 +108,7 @@ impl Forms {
 
     /// The coordinate that the form is, if it is one.
     pub fn coordinate(&self, form: FormId) -> Option<usize> {
-        match self.coefficients(form) {
+        match self.exact(form).terms() {
             [(i, _)] => Some(*i),
             _ => None,
         }
@@ -121,7 +118,7 @@ impl Forms {
     pub fn quick_sign(&self, form: FormId, direction: &[f64]) -> Option<Ordering> {
         let kept = &self.kept[form.index()];
         let (mut sum, mut size) = (0.0, 0.0);
-        for ((i, _), c) in kept.exact.iter().zip(&kept.near) {
+        for (i, c) in &kept.near {
             let x = c * direction[*i];
             sum += x;
             size += x.abs();
@@ -144,7 +141,7 @@ impl Forms {
     pub fn sign(&self, form: FormId, direction: &[f64]) -> Ordering {
         self.quick_sign(form, direction).unwrap_or_else(|| {
             let mut sum = Rational::ZERO;
-            for (i, c) in self.coefficients(form) {
+            for (i, c) in self.exact(form).terms() {
                 sum.add_mul(c, &Rational::from_f64(direction[*i]).unwrap_or_default());
             }
             sum.cmp(&Rational::ZERO)
@@ -153,9 +150,7 @@ impl Forms {
 
     /// The value at an exact direction.
     pub fn value(&self, form: FormId, direction: &[Rational]) -> Rational {
-        let mut sum = Rational::ZERO;
-        self.coefficients(form).iter().for_each(|(i, c)| sum.add_mul(c, &direction[*i]));
-        sum
+        self.exact(form).at(direction)
     }
 
     /// The sign at an exact direction.
@@ -164,44 +159,12 @@ impl Forms {
     }
 }
 
-/// The largest positive number of which all of these are multiples by integers. Nothing if all are zero.
-fn content<'a>(numbers: impl Iterator<Item = &'a Rational>) -> Option<Rational> {
-    let mut common = Rational::ZERO;
-    for x in numbers {
-        if common.is_one() && x.is_integer() {
-            continue;
-        }
-        common = gcd(common, x.abs());
-    }
-    (!common.is_zero()).then_some(common)
-}
-
-/// Euclid's algorithm, which does not mind fractions.
-fn gcd(mut a: Rational, mut b: Rational) -> Rational {
-    while !b.is_zero() {
-        if let (Some((x, 1)), Some((y, 1))) = (a.small_parts(), b.small_parts()) {
-            return small_gcd(x, y).into();
-        }
-        let Some(quotient) = a.checked_div(&b) else { break };
-        let rest = &a - &b * quotient.floor();
-        a = std::mem::replace(&mut b, rest);
-    }
-    a
-}
-
-fn small_gcd(mut a: i64, mut b: i64) -> i64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a.abs()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crease_core::random::SplitMix64;
 
-    fn terms(list: &[(usize, &str)]) -> Vec<(usize, Rational)> {
+    fn terms(list: &[(usize, &str)]) -> Form {
         list.iter().map(|(i, c)| (*i, c.parse().unwrap())).collect()
     }
 
@@ -210,7 +173,7 @@ mod tests {
         let mut forms = Forms::new(3);
         let (a, factor) = forms.intern(&terms(&[(0, "2/3"), (2, "-4/5")])).unwrap();
         assert_eq!((a.negative, factor.fraction().as_str()), (false, "2/15"));
-        assert_eq!(forms.coefficients(a.form), terms(&[(0, "5"), (2, "-6")]));
+        assert_eq!(*forms.exact(a.form), terms(&[(0, "5"), (2, "-6")]));
         let (b, factor) = forms.intern(&terms(&[(0, "-10"), (2, "12")])).unwrap();
         assert_eq!((b, factor), (a.opposite(), Rational::from(2)));
         let (c, _) = forms.intern(&terms(&[(1, "-1e40")])).unwrap();
@@ -218,7 +181,7 @@ mod tests {
         let big = terms(&[(0, "3e40"), (1, "6e40"), (2, "1e40")]);
         assert_eq!(forms.intern(&big).unwrap().1, "1e40".parse().unwrap());
         assert_eq!(forms.intern(&terms(&[(0, "0")])), None);
-        assert_eq!(forms.intern(&[]), None);
+        assert_eq!(forms.intern(&Form::default()), None);
         assert_eq!(forms.kept.len(), 3);
     }
 
@@ -229,12 +192,12 @@ mod tests {
         let (mut told, mut abstained) = (0, 0);
         for _ in 0..20_000 {
             let mut forms = Forms::new(4);
-            let coefficients: Vec<(usize, Rational)> =
+            let coefficients: Form =
                 (0..4).map(|i| (i, Rational::from((random.bits() >> (random.bits() % 60)) as i64))).collect();
             let Some((form, _)) = forms.intern(&coefficients) else { continue };
             let mut d: Vec<f64> = (0..4).map(|_| (random.bits() as i64) as f64 * 1e-18).collect();
             // the last coordinate makes the sum as small as it can be
-            let last = forms.coefficients(form.form).last().unwrap().clone();
+            let last = forms.exact(form.form).terms().last().unwrap().clone();
             let rest: f64 = forms.near(form.form).filter(|t| t.0 != last.0).map(|(i, c)| c * d[i]).sum();
             d[last.0] = -rest / last.1.to_f64() * (1.0 + (random.below(81) as f64 - 40.0) * f64::EPSILON);
             let exact: Vec<Rational> = d.iter().map(|x| Rational::from_f64(*x).unwrap()).collect();

@@ -76,7 +76,7 @@ impl Scalar for f64 {
         }
         // too large for floats, but ratios are not
         let over = forms.size(form).inv().unwrap_or_default();
-        (forms.coefficients(form).iter().map(|(i, c)| (*i, (c * &over).to_f64())).collect(), 1.0)
+        (forms.exact(form).terms().iter().map(|(i, c)| (*i, (c * &over).to_f64())).collect(), 1.0)
     }
 }
 
@@ -116,7 +116,7 @@ impl Scalar for Rational {
     }
     fn row(forms: &Forms, form: FormId) -> (Vec<(usize, Rational)>, Rational) {
         // the same point as in floats, without fractions
-        (forms.coefficients(form).to_vec(), forms.size(form).clone())
+        (forms.exact(form).terms().to_vec(), forms.size(form).clone())
     }
 }
 

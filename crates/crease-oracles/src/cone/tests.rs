@@ -4,6 +4,7 @@
 mod elimination;
 
 use super::*;
+use crease_core::local::Form;
 use crease_core::random::SplitMix64;
 use elimination::has_direction;
 
@@ -14,7 +15,7 @@ fn closed(signed: Signed) -> Half {
 
 fn row(forms: &Forms, half: Half, dimension: usize) -> (Vec<i128>, bool) {
     let mut out = vec![0; dimension];
-    for (i, c) in forms.coefficients(half.form) {
+    for (i, c) in forms.exact(half.form).terms() {
         out[*i] = i128::from(c.small_parts().unwrap().0) * if half.negative { -1 } else { 1 };
     }
     (out, half.strict)
@@ -55,7 +56,7 @@ fn proves(cone: &Cone, forms: &Forms, conflict: &Conflict) {
     for (half, by) in &conflict.parts {
         assert!(by.is_positive());
         let half = cone.halves()[*half];
-        for (i, c) in forms.coefficients(half.form) {
+        for (i, c) in forms.exact(half.form).terms() {
             sum[*i] += c * by * Rational::from(if half.negative { -1 } else { 1 });
         }
     }
@@ -75,7 +76,7 @@ fn random_half(forms: &mut Forms, n: usize, random: &mut SplitMix64, range: u64,
                 c.push((i, Rational::from(random.below(2 * range + 1) as i64 - range as i64)));
             }
         }
-        if let Some((signed, _)) = forms.intern(&c) {
+        if let Some((signed, _)) = forms.intern(&c.into_iter().collect()) {
             return if random.below(4) < strict { Half::open(signed) } else { closed(signed) };
         }
     }
@@ -137,7 +138,8 @@ fn going_back_and_forth() {
 fn thin_cones() {
     let mut forms = Forms::new(2);
     let mut form = |a: &str, b: &str| {
-        forms.intern(&[(0, a.parse().unwrap()), (1, b.parse().unwrap())]).map(|(signed, _)| signed).unwrap()
+        let terms = [(0, a.parse().unwrap()), (1, b.parse().unwrap())];
+        forms.intern(&terms.into_iter().collect()).map(|(signed, _)| signed).unwrap()
     };
     let e30 = "1000000000000000000000000000000";
     let above = form("-1", "1");
@@ -175,19 +177,18 @@ fn equations() {
         for i in 0..3 {
             // t_(i+1) d_i = t_i d_(i+1)
             let c = [(i, Rational::from(target[i + 1])), (i + 1, Rational::from(-target[i]))];
-            let (signed, _) = forms.intern(&c).unwrap();
+            let (signed, _) = forms.intern(&c.into_iter().collect()).unwrap();
             cone.assert(&forms, closed(signed));
             cone.assert(&forms, closed(signed.opposite()));
         }
-        let (last, _) = forms.intern(&[(3, Rational::ONE)]).unwrap();
+        let (last, _) = forms.intern(&Form::variable(3)).unwrap();
         cone.assert(&forms, Half::open(last));
         let d = cone.witness(&forms).unwrap();
         for i in 0..4 {
             assert_eq!(&d[i] * Rational::from(target[3]), &d[3] * Rational::from(target[i]));
         }
-        let (off, _) = forms
-            .intern(&[(0, Rational::from(target[3])), (3, Rational::from(-target[0]))])
-            .unwrap_or((last, d[0].clone()));
+        let off = [(0, Rational::from(target[3])), (3, Rational::from(-target[0]))];
+        let (off, _) = forms.intern(&off.into_iter().collect()).unwrap_or((last, d[0].clone()));
         if off != last {
             cone.assert(&forms, Half::open(off));
             refuted(&mut cone, &forms);
@@ -200,7 +201,8 @@ fn equations() {
 fn coordinates_are_bounds() {
     let mut forms = Forms::new(300);
     let mut cone = Cone::new(300);
-    let unit: Vec<Signed> = (0..300).map(|i| forms.intern(&[(i, Rational::from(-7))]).unwrap().0).collect();
+    let unit: Vec<Signed> =
+        (0..300).map(|i| forms.intern(&Form::variable(i).scaled(&Rational::from(-7))).unwrap().0).collect();
     for k in 0..3000 {
         cone.assert(&forms, Half::open(if k % 3 == 0 { unit[k % 300] } else { unit[k % 300].opposite() }));
     }
@@ -225,7 +227,7 @@ fn large_systems() {
             let c: Vec<i64> =
                 (0..n).map(|_| if random.below(4) == 0 { random.below(7) as i64 - 3 } else { 0 }).collect();
             let along: i64 = c.iter().zip(&hidden).map(|(c, d)| c * d).sum();
-            let terms: Vec<(usize, Rational)> = c.iter().map(|&c| Rational::from(c)).enumerate().collect();
+            let terms: Form = c.iter().map(|&c| Rational::from(c)).enumerate().collect();
             let Some((signed, factor)) = forms.intern(&terms) else { continue };
             let signed = if along < 0 { signed.opposite() } else { signed };
             cone.assert(&forms, if along == 0 { closed(signed) } else { Half::open(signed) });
@@ -240,7 +242,7 @@ fn large_systems() {
         }
         let d = cone.witness(&forms).unwrap();
         assert!(cone.halves().iter().all(|h| h.allows(forms.exact_sign(h.form, &d))));
-        let terms: Vec<(usize, Rational)> = sum.iter().map(|&c| Rational::from(-c)).enumerate().collect();
+        let terms: Form = sum.iter().map(|&c| Rational::from(-c)).enumerate().collect();
         let (signed, _) = forms.intern(&terms).unwrap();
         let mark = cone.assert(&forms, Half::open(signed));
         refuted(&mut cone, &forms);

@@ -4,9 +4,9 @@
 //! coefficients are: the model is expanded as a polynomial in those that are enclosed, and each of its exact parts must be linear by the
 //! exact decision. `exp(y) * relu(x) - exp(y) * relu(-x)` is such a one. Everything else is unknown, with the bits that were tried.
 
-use super::{Argument, Decision, Effort, Limit, SearchCounts, Verdict, Written, differentiable};
-use crate::enclosed::{apart, enclosed_nodes, for_each_argument};
-use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, output};
+use super::{Argument, Decision, Effort, Limit, SearchCounts, Verdict, Written};
+use crate::enclosed::{apart, for_each_argument};
+use crate::{ClarkeElement, OracleError, Session};
 use crease_core::local::{LocalModel, Node, NodeId};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
@@ -18,13 +18,13 @@ const TERMS: usize = 100_000;
 /// How many random directions are looked at beside those that are asked for.
 const DIRECTIONS: u32 = 4;
 
-pub(super) fn decide(model: &LocalModel, number: usize, effort: &Effort<'_>) -> Result<Decision, OracleError> {
-    let from = output(model, number)?;
+pub(super) fn decide(session: &Session<'_>, effort: &Effort<'_>) -> Result<Decision, OracleError> {
+    let (model, from) = (session.model(), session.from()?);
     let answer = |verdict, by, written| Ok(Decision { verdict, by, counts: SearchCounts::default(), written });
     let decided = |verdict, by| answer(verdict, by, None);
     let bits = model.precision().bits;
     let unknown = |best| decided(Verdict::Unknown { limit: Limit::Bits(bits), best }, Argument::Nothing);
-    let first = match clarke_element(model, number, effort.seed) {
+    let first = match session.clarke_element(effort.seed) {
         Ok(first) => first,
         Err(OracleError::Undecided { .. } | OracleError::NoGenericDirection) => return unknown(Vec::new()),
         Err(e) => return Err(e),
@@ -32,11 +32,11 @@ pub(super) fn decide(model: &LocalModel, number: usize, effort: &Effort<'_>) -> 
     if model.kinks().is_empty() {
         return decided(Verdict::Yes(first), Argument::NoKinks);
     }
-    if let Some(second) = another(model, number, &first, effort)? {
-        let written = Written::Enclosed { model: model.clone(), output: number };
+    if let Some(second) = another(session, &first, effort)? {
+        let written = Written::Enclosed { model: model.clone(), output: session.output() };
         return answer(Verdict::No(Box::new([first, second])), Argument::Enclosure, Some(written));
     }
-    match linear(model, from, effort)? {
+    match linear(session, from, effort)? {
         true => decided(Verdict::Yes(first), Argument::Rewriting),
         false => unknown(vec![first]),
     }
@@ -44,8 +44,7 @@ pub(super) fn decide(model: &LocalModel, number: usize, effort: &Effort<'_>) -> 
 
 /// A gradient that is certainly not the first one.
 fn another(
-    model: &LocalModel,
-    number: usize,
+    session: &Session<'_>,
     first: &ClarkeElement,
     effort: &Effort<'_>,
 ) -> Result<Option<ClarkeElement>, OracleError> {
@@ -53,8 +52,8 @@ fn another(
         |e: &ClarkeElement| apart((&e.gradient, e.radius.as_deref()), (&first.gradient, first.radius.as_deref()));
     let opposite: Vec<Rational> = first.direction.iter().map(|x| -x).collect();
     let seeds = 1..u64::from(effort.directions.max(1) + DIRECTIONS);
-    let others = seeds.map(|i| clarke_element(model, number, effort.seed.wrapping_add(i)).map(Some));
-    for found in std::iter::once_with(|| clarke_along(model, number, &opposite)).chain(others) {
+    let others = seeds.map(|i| session.clarke_element(effort.seed.wrapping_add(i)).map(Some));
+    for found in std::iter::once_with(|| session.clarke_along(&opposite)).chain(others) {
         match found {
             Ok(Some(e)) if differs(&e) => return Ok(Some(e)),
             // a direction that tells nothing
@@ -67,11 +66,12 @@ fn another(
 
 /// Whether a node is linear in the direction whatever the enclosed coefficients are: as a polynomial in them, with exact parts of the
 /// model for coefficients, whether each of these parts is linear.
-fn linear(model: &LocalModel, from: NodeId, effort: &Effort<'_>) -> Result<bool, OracleError> {
-    let Some(parts) = expanded(model, from) else { return Ok(false) };
+fn linear(session: &Session<'_>, from: NodeId, effort: &Effort<'_>) -> Result<bool, OracleError> {
+    let Some(parts) = expanded(session, from) else { return Ok(false) };
     for part in parts.values() {
         let terms: Vec<(NodeId, Rational)> = part.iter().map(|(n, c)| (*n, c.clone())).collect();
-        let decision = differentiable(&model.of_combination(&terms), 0, &Effort { proof: false, ..effort.clone() })?;
+        let part = Session::owning(session.model().of_combination(&terms), 0);
+        let decision = part.differentiable(&Effort { proof: false, ..effort.clone() })?;
         if !matches!(decision.verdict, Verdict::Yes(_)) {
             return Ok(false);
         }
@@ -84,8 +84,9 @@ type Monomial = Vec<u32>;
 
 /// A node as a polynomial in the enclosed coefficients: for each monomial, a combination of nodes with exact coefficients, those that
 /// depend on no kink left out. Nothing if it is none, or has too many terms.
-fn expanded(model: &LocalModel, from: NodeId) -> Option<BTreeMap<Monomial, BTreeMap<NodeId, Rational>>> {
-    let (near, kinked) = (enclosed_nodes(model), kinked_nodes(model));
+fn expanded(session: &Session<'_>, from: NodeId) -> Option<BTreeMap<Monomial, BTreeMap<NodeId, Rational>>> {
+    let model = session.model();
+    let (near, kinked) = (session.enclosed_nodes(), kinked_nodes(model));
     let mut adjoints: BTreeMap<NodeId, BTreeMap<Monomial, Rational>> = BTreeMap::new();
     adjoints.insert(from, BTreeMap::from([(Monomial::new(), Rational::ONE)]));
     let mut parts: BTreeMap<Monomial, BTreeMap<NodeId, Rational>> = BTreeMap::new();

@@ -17,25 +17,22 @@
 //! coefficients are, yes if no kink is active whatever they are, and unknown otherwise.
 
 mod enclosed;
-mod form;
 mod proof;
 mod relus;
 mod search;
 mod signs;
 mod theory;
 
-use crate::conservative::GRAPH_BUDGET;
-use crate::sweep::sizes;
-use crate::{ClarkeElement, OracleError, certificate, clarke_along, clarke_element, directional, output};
+use crate::{ClarkeElement, OracleError, Session, certificate};
 use crease_core::Limits;
-use crease_core::local::{LocalModel, NormalForm};
+use crease_core::local::{Form, LocalModel, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
-use form::Form;
 use proof::Proof;
 use relus::Relus;
 use search::{Outcome, search};
 use std::fmt;
+use std::sync::Arc;
 
 /// How many terms the rewriting of a model may take.
 const REWRITING_BUDGET: usize = 50_000_000;
@@ -203,121 +200,118 @@ pub struct Decision {
 /// What a certificate is written from.
 #[derive(Clone, Debug)]
 enum Written {
-    Exact { normal: NormalForm, output: usize, proof: Option<Proof> },
+    Exact { normal: Arc<NormalForm>, output: usize, proof: Option<Proof> },
     Enclosed { model: LocalModel, output: usize },
 }
 
-/// Decides whether one scalar output of a model is differentiable.
-///
-/// ```
-/// use crease_core::{local::localize, max, min, relu, trace, Rational, Tensor};
-/// use crease_oracles::{differentiable, Effort, Verdict};
-/// let at_zero = |n: usize| vec![Tensor::scalar(Rational::ZERO); n];
-///
-/// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
-/// let model = localize(&p, &at_zero(1)).unwrap();
-/// let Verdict::Yes(e) = differentiable(&model, 0, &Effort::default()).unwrap().verdict else { panic!() };
-/// assert_eq!(e.gradient, [Rational::ONE]);
-///
-/// // (a or b) and (a or not b) and (not a or b): satisfiable, so not differentiable
-/// let p = trace(2, |x| {
-///     let clause = |a, b| relu(max(&[a, b]));
-///     min(&[clause(x[0], x[1]), clause(x[0], -x[1]), clause(-x[0], x[1])])
-/// })
-/// .unwrap();
-/// let model = localize(&p, &at_zero(2)).unwrap();
-/// let Verdict::No(sides) = differentiable(&model, 0, &Effort::default()).unwrap().verdict else { panic!() };
-/// assert_ne!(sides[0].gradient, sides[1].gradient);
-/// ```
-pub fn differentiable(model: &LocalModel, output_number: usize, effort: &Effort<'_>) -> Result<Decision, OracleError> {
-    output(model, output_number)?;
-    if !model.is_exact() {
-        return enclosed::decide(model, output_number, effort);
-    }
-    let first = clarke_element(model, output_number, effort.seed)?;
-    let mut counts = SearchCounts::default();
-    let decide = |verdict, by, counts, written| Ok(Decision { verdict, by, counts, written });
-    let normal = model.normal_form_within(GRAPH_BUDGET);
-    let relus = normal.as_ref().and_then(|n| Relus::new(n, output_number, REWRITING_BUDGET));
-    let written = move |proof| normal.map(|normal| Written::Exact { normal, output: output_number, proof });
-    let gradient = vector(&first.gradient);
-    counts.relus = relus.as_ref().map_or(0, |r| r.arguments.len());
-    let relus = match relus {
-        Some(relus) if relus.output == gradient => {
-            let by = if model.kinks().is_empty() { Argument::NoKinks } else { Argument::Rewriting };
-            let proof = Proof { relus, gradient, refutation: None };
-            return decide(Verdict::Yes(first), by, counts, written(Some(proof)));
+impl Session<'_> {
+    /// Decides whether the output is differentiable.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, max, min, relu, trace, Rational, Tensor};
+    /// use crease_oracles::{Effort, Session, Verdict};
+    /// let at_zero = |n: usize| vec![Tensor::scalar(Rational::ZERO); n];
+    ///
+    /// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap();
+    /// let model = localize(&p, &at_zero(1)).unwrap();
+    /// let Verdict::Yes(e) = Session::new(&model, 0).differentiable(&Effort::default()).unwrap().verdict else { panic!() };
+    /// assert_eq!(e.gradient, [Rational::ONE]);
+    ///
+    /// // (a or b) and (a or not b) and (not a or b): satisfiable, so not differentiable
+    /// let p = trace(2, |x| {
+    ///     let clause = |a, b| relu(max(&[a, b]));
+    ///     min(&[clause(x[0], x[1]), clause(x[0], -x[1]), clause(-x[0], x[1])])
+    /// })
+    /// .unwrap();
+    /// let model = localize(&p, &at_zero(2)).unwrap();
+    /// let Verdict::No(sides) = Session::new(&model, 0).differentiable(&Effort::default()).unwrap().verdict else { panic!() };
+    /// assert_ne!(sides[0].gradient, sides[1].gradient);
+    /// ```
+    pub fn differentiable(&self, effort: &Effort<'_>) -> Result<Decision, OracleError> {
+        self.from()?;
+        let (model, output) = (self.model(), self.output());
+        if !model.is_exact() {
+            return enclosed::decide(self, effort);
         }
-        other => other,
-    };
-    // of a model so large that its equal members were not compared exactly, nothing is certain
-    if !first.proved {
-        let unknown = Verdict::Unknown { limit: Limit::TooLarge, best: vec![first] };
-        return decide(unknown, Argument::Nothing, counts, None);
-    }
-    if let Some(second) = by_directions(model, output_number, &first, effort)? {
-        return decide(Verdict::No(Box::new([first, second])), Argument::Directions, counts, written(None));
-    }
-    let Some(relus) = relus else {
-        let unknown = Verdict::Unknown { limit: Limit::TooLarge, best: vec![first] };
-        return decide(unknown, Argument::Nothing, counts, None);
-    };
-    let h = relus.output.plus(&Rational::from(-1), &gradient);
-    match search(&relus, &h, effort, &mut counts) {
-        Outcome::Found(direction) => {
-            let second = near(model, output_number, &direction, &first, effort.seed)?;
-            decide(Verdict::No(Box::new([first, second])), Argument::Search, counts, written(None))
+        let first = self.clarke_element(effort.seed)?;
+        let mut counts = SearchCounts::default();
+        let decide = |verdict, by, counts, written| Ok(Decision { verdict, by, counts, written });
+        let relus = self.normal_form().and_then(|n| Relus::new(n, output, REWRITING_BUDGET));
+        let written = |proof| self.normal_form().cloned().map(|normal| Written::Exact { normal, output, proof });
+        let gradient = Form::from(&first.gradient[..]);
+        counts.relus = relus.as_ref().map_or(0, |r| r.arguments.len());
+        let relus = match relus {
+            Some(relus) if relus.output == gradient => {
+                let by = if model.kinks().is_empty() { Argument::NoKinks } else { Argument::Rewriting };
+                let proof = Proof { relus, gradient, refutation: None };
+                return decide(Verdict::Yes(first), by, counts, written(Some(proof)));
+            }
+            other => other,
+        };
+        // of a model so large that its equal members were not compared exactly, nothing is certain
+        if !first.proved {
+            let unknown = Verdict::Unknown { limit: Limit::TooLarge, best: vec![first] };
+            return decide(unknown, Argument::Nothing, counts, None);
         }
-        Outcome::None(refutation) => {
-            let proof = effort.proof.then_some(Proof { relus, gradient, refutation: Some(refutation) });
-            let written = if proof.is_some() { written(proof) } else { None };
-            decide(Verdict::Yes(first), Argument::Search, counts, written)
+        if let Some(second) = by_directions(self, &first, effort)? {
+            return decide(Verdict::No(Box::new([first, second])), Argument::Directions, counts, written(None));
         }
-        Outcome::Limit(limit) => decide(Verdict::Unknown { limit, best: vec![first] }, Argument::Nothing, counts, None),
+        let Some(relus) = relus else {
+            let unknown = Verdict::Unknown { limit: Limit::TooLarge, best: vec![first] };
+            return decide(unknown, Argument::Nothing, counts, None);
+        };
+        let h = relus.output.minus(&gradient);
+        match search(&relus, &h, effort, &mut counts) {
+            Outcome::Found(direction) => {
+                let second = near(self, &direction, &first, effort.seed)?;
+                decide(Verdict::No(Box::new([first, second])), Argument::Search, counts, written(None))
+            }
+            Outcome::None(refutation) => {
+                let proof = effort.proof.then_some(Proof { relus, gradient, refutation: Some(refutation) });
+                let written = if proof.is_some() { written(proof) } else { None };
+                decide(Verdict::Yes(first), Argument::Search, counts, written)
+            }
+            Outcome::Limit(limit) => {
+                decide(Verdict::Unknown { limit, best: vec![first] }, Argument::Nothing, counts, None)
+            }
+        }
     }
-}
-
-/// A vector as a form in the direction.
-fn vector(x: &[Rational]) -> Form {
-    Form::new(x.iter().enumerate().filter(|t| !t.1.is_zero()).map(|(i, c)| (i as u32, c.clone())).collect())
 }
 
 /// Another gradient, along directions that are easy to guess.
 fn by_directions(
-    model: &LocalModel,
-    output_number: usize,
+    session: &Session<'_>,
     first: &ClarkeElement,
     effort: &Effort<'_>,
 ) -> Result<Option<ClarkeElement>, OracleError> {
-    if model.kinks().is_empty() || effort.directions == 0 {
+    if session.model().kinks().is_empty() || effort.directions == 0 {
         return Ok(None);
     }
     let differs = |e: &ClarkeElement| e.proved && e.gradient != first.gradient;
     let opposite: Vec<Rational> = first.direction.iter().map(|x| -x).collect();
-    let mut found = clarke_along(model, output_number, &opposite)?.filter(differs);
+    let mut found = session.clarke_along(&opposite)?.filter(differs);
     for i in 1..u64::from(effort.directions) {
         if found.is_some() {
             break;
         }
-        found = Some(clarke_element(model, output_number, effort.seed.wrapping_add(i))?).filter(differs);
+        found = Some(session.clarke_element(effort.seed.wrapping_add(i))?).filter(differs);
     }
     Ok(found)
 }
 
 /// A gradient in a cell that the given direction, along which the derivative is not that of `first`, lies in or borders on: it is another one.
 fn near(
-    model: &LocalModel,
-    output_number: usize,
+    session: &Session<'_>,
     direction: &[Rational],
     first: &ClarkeElement,
     seed: u64,
 ) -> Result<ClarkeElement, OracleError> {
     let along = |g: &[Rational]| -> Rational { g.iter().zip(direction).map(|(g, d)| g * d).sum() };
-    let slope = directional(model, direction)?.swap_remove(output_number);
+    let slope = session.directional(direction)?.swap_remove(session.output());
     debug_assert_ne!(slope, along(&first.gradient), "the search found a direction that shows nothing");
     let mut random = SplitMix64::new(seed);
     // many members leave little room between them
-    let members: usize = sizes(model).iter().map(|n| n - 1).sum();
+    let members: usize = session.sizes().iter().map(|n| n - 1).sum();
     let first_bits = 8 + members.checked_ilog2().unwrap_or(0) as i32;
     for attempt in 0..64 {
         // the direction itself, then ever smaller steps away from it
@@ -329,7 +323,7 @@ fn near(
             _ => Rational::from(random.below(2 * range as u64 + 1) as i64 - range),
         };
         let moved: Vec<Rational> = direction.iter().map(|d| &(d * &far) + &step()).collect();
-        if let Some(e) = clarke_along(model, output_number, &moved)?
+        if let Some(e) = session.clarke_along(&moved)?
             && along(&e.gradient) == slope
         {
             return Ok(e);
@@ -344,10 +338,10 @@ impl Decision {
     ///
     /// ```
     /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
-    /// use crease_oracles::{differentiable, Effort};
+    /// use crease_oracles::{Effort, Session};
     /// let p = trace(1, |x| relu(x[0])).unwrap();
     /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-    /// let certificate = differentiable(&model, 0, &Effort::default()).unwrap().certificate().unwrap();
+    /// let certificate = Session::new(&model, 0).differentiable(&Effort::default()).unwrap().certificate().unwrap();
     /// assert!(certificate.starts_with("crease-certificate 1\nclaim not-differentiable\ndimension 1\nkinks 1\nmax 0 ; 1*d0\n"));
     /// ```
     pub fn certificate(&self) -> Option<String> {

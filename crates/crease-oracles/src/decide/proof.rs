@@ -1,8 +1,9 @@
 //! The record of a search, kept while it runs: enough for a checker to follow it. See the crate `crease-check` for the format.
 
-use super::form::Form;
 use super::relus::{Maximum, Relus};
 use super::signs::{Meaning, Part, Signs};
+use crate::certificate::form;
+use crease_core::local::Form;
 use crease_core::number::Rational;
 use std::fmt::{self, Write};
 
@@ -103,10 +104,15 @@ impl Proof {
     /// The lines after those of the model.
     pub fn write(&self, out: &mut String) -> fmt::Result {
         let p = self.relus.dimension;
-        writeln!(out, "gradient {}", self.gradient.show(p))?;
+        let line = |out: &mut String, word: &str, f: &Form| {
+            out.push_str(word);
+            form(out, f, p, 'z')?;
+            writeln!(out)
+        };
+        line(out, "gradient ", &self.gradient)?;
         writeln!(out, "relus {}", self.relus.arguments.len())?;
         for w in &self.relus.arguments {
-            writeln!(out, "relu {}", w.show(p))?;
+            line(out, "relu ", w)?;
         }
         for joins in &self.relus.joins {
             out.push_str("kink");
@@ -123,7 +129,7 @@ impl Proof {
         if let Some((signs, record)) = self.refutation.as_deref() {
             for atom in &signs.atoms {
                 match atom {
-                    Meaning::Positive(f) => writeln!(out, "atom > {}", f.show(p))?,
+                    Meaning::Positive(f) => line(out, "atom > ", f)?,
                     Meaning::Phase(z) => writeln!(out, "phase z{z}")?,
                 }
             }

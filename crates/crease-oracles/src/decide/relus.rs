@@ -9,10 +9,9 @@
 //! If the conservative gradient of the model is a singleton, no relu is left in the output: the graph of the paper's proof has no path.
 //! The converse does not hold; `relu(x) - relu(-x)` is found to be x.
 
-use super::form::Form;
-use crease_core::local::NormalForm;
+use crease_core::local::{Form, NormalForm};
 use crease_core::number::Rational;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 /// How two items of a kink became one. Items are numbered, the forms of the kink first.
 #[derive(Clone, Copy, Debug)]
@@ -65,14 +64,10 @@ impl Relus {
         Some(relus)
     }
 
-    fn substitute(&self, form: &crease_core::local::Form, kinks: &[Form], left: &mut usize) -> Option<Form> {
-        let mut sum: BTreeMap<u32, Rational> = form.directions.iter().map(|(i, c)| (*i as u32, c.clone())).collect();
-        for (k, c) in &form.kinks {
-            let terms = kinks[*k].terms();
-            *left = left.checked_sub(terms.len())?;
-            terms.iter().for_each(|(v, x)| sum.entry(*v).or_default().add_mul(c, x));
-        }
-        Some(Form::new(sum.into_iter().filter(|t| !t.1.is_zero()).collect()))
+    /// A form in which each kink is replaced by what it has become.
+    fn substitute(&self, form: &Form, kinks: &[Form], left: &mut usize) -> Option<Form> {
+        *left = left.checked_sub(form.beyond(self.dimension).map(|(k, _)| kinks[k].terms().len()).sum())?;
+        Some(form.replaced(self.dimension, |k| &kinks[k]))
     }
 
     /// Joins the items two by two, neighbours in a fixed order first, so that forms stay short and the order of arguments does not matter.
@@ -99,13 +94,12 @@ impl Relus {
 
     /// The maximum of two items. `numbers` has the relus so far by their arguments.
     fn maximum(&mut self, a: usize, b: usize, items: &[Form], numbers: &mut HashMap<Form, u32>) -> (Join, Form) {
-        let difference = items[a].plus(&Rational::from(-1), &items[b]);
-        let Some((w, c)) = difference.monic() else {
+        let Some((w, c)) = items[a].minus(&items[b]).monic() else {
             return (Join { items: [a, b], by: Maximum::Equal }, items[a].clone());
         };
         let (larger, smaller) = if c.is_negative() { (b, a) } else { (a, b) };
         // w is monic, so one sign of all coefficients is a positive one
-        if w.relus(self.dimension).len() == w.terms().len() && w.terms().iter().all(|t| t.1.is_positive()) {
+        if w.split(self.dimension).0.is_empty() && w.terms().iter().all(|t| t.1.is_positive()) {
             return (Join { items: [larger, smaller], by: Maximum::First }, items[larger].clone());
         }
         let next = self.arguments.len() as u32;
@@ -113,27 +107,29 @@ impl Relus {
             self.arguments.push(w.clone());
             next
         });
-        let z = Form::variable(self.dimension as u32 + relu);
+        let z = Form::variable(self.dimension + relu as usize);
         (Join { items: [a, b], by: Maximum::Relu(relu) }, items[smaller].plus(&c.abs(), &z))
     }
 
     /// The value of a form along a direction.
     pub fn evaluate(&self, form: &Form, direction: &[Rational]) -> Rational {
         let mut values = direction.to_vec();
-        let at = |f: &Form, values: &[Rational]| -> Rational {
-            f.terms().iter().map(|(v, c)| c * &values[*v as usize]).sum()
-        };
         for w in &self.arguments {
-            let z = at(w, &values);
-            values.push(if z.is_negative() { Rational::ZERO } else { z });
+            let z = w.at(&values);
+            values.push(Ord::max(z, Rational::ZERO));
         }
-        at(form, &values)
+        form.at(&values)
+    }
+
+    /// Whether a form has relus.
+    pub fn are_in(&self, form: &Form) -> bool {
+        !form.split(self.dimension).1.is_empty()
     }
 
     /// Which variables forms depend on, through relus and what is below them.
     pub fn below<'f>(&self, forms: impl IntoIterator<Item = &'f Form>) -> Vec<bool> {
         let mut below = vec![false; self.dimension + self.arguments.len()];
-        let mark = |f: &Form, below: &mut [bool]| f.terms().iter().for_each(|t| below[t.0 as usize] = true);
+        let mark = |f: &Form, below: &mut [bool]| f.terms().iter().for_each(|t| below[t.0] = true);
         forms.into_iter().for_each(|f| mark(f, &mut below));
         for (j, w) in self.arguments.iter().enumerate().rev() {
             if below[self.dimension + j] {

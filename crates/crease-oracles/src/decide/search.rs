@@ -1,6 +1,5 @@
 //! The search itself: a SAT solver over signs and phases, with the cone behind it.
 
-use super::form::Form;
 use super::proof::Record;
 use super::relus::Relus;
 use super::signs::Signs;
@@ -8,6 +7,7 @@ use super::theory::{Arithmetic, literal, number};
 use super::{Effort, Limit, Progress, SearchCounts};
 use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
 use crease_core::limits::Stop;
+use crease_core::local::Form;
 use crease_core::number::Rational;
 use std::cell::{Cell, RefCell};
 

@@ -8,8 +8,8 @@
 //!
 //! Only the implication from f down to its parts is stated, since only h > 0 or h < 0 is asked for.
 
-use super::form::Form;
 use super::relus::Relus;
+use crease_core::local::Form;
 use crease_core::number::Rational;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -102,7 +102,7 @@ impl Signs {
     /// The literal that says that a nonzero form is positive. Forms in the direction alone share an atom with their negatives: the
     /// direction may be taken generic.
     fn literal(&mut self, form: &Form, relus: &Relus, queue: &mut VecDeque<i32>) -> i32 {
-        let has_relus = !form.relus(relus.dimension).is_empty();
+        let has_relus = relus.are_in(form);
         let (key, sign) = match form.monic() {
             Some((monic, lead)) if !has_relus => (monic, if lead.is_negative() { -1 } else { 1 }),
             _ => (form.ray(), 1),
@@ -123,13 +123,12 @@ impl Signs {
     /// gone in the second, as in max(a, b) = b + relu(a - b). In a sum of relus none would be, and splitting would list all cases.
     fn parts(&self, atom: i32, relus: &Relus) -> Option<(u32, bool, [Form; 2])> {
         let Meaning::Positive(form) = &self.atoms[atom as usize - 1] else { return None };
-        let (variable, c) = form.last()?;
-        let relu = *variable - relus.dimension as u32;
-        let rest = form.without_last();
-        let other = rest.plus(c, &relus.arguments[relu as usize]);
-        let (kept, before) = (other.relus(relus.dimension), rest.relus(relus.dimension));
-        let shared = before.iter().filter(|t| kept.binary_search_by_key(&t.0, |k| k.0).is_ok()).count();
-        (2 * shared <= before.len()).then(|| (relu, c.is_negative(), [rest, other]))
+        let ((variable, c), rest) = form.split_last()?;
+        let relu = variable - relus.dimension;
+        let other = rest.plus(c, &relus.arguments[relu]);
+        let before = rest.split(relus.dimension).1;
+        let shared = before.iter().filter(|t| other.coefficient(t.0).is_some()).count();
+        (2 * shared <= before.len()).then(|| (relu as u32, c.is_negative(), [rest, other]))
     }
 
     /// Gives a phase to every relu below the leaves, inner ones first.
@@ -192,24 +191,24 @@ impl Signs {
 /// The form taken apart into sums of terms that depend on different coordinates of the direction.
 pub(crate) fn components(relus: &Relus, h: &Form) -> Vec<Form> {
     // a forest over all variables: those of one argument belong together
-    let mut parent: Vec<u32> = (0..(relus.dimension + relus.arguments.len()) as u32).collect();
-    fn root(parent: &mut [u32], mut v: u32) -> u32 {
-        while parent[v as usize] != v {
-            parent[v as usize] = parent[parent[v as usize] as usize];
-            v = parent[v as usize];
+    let mut parent: Vec<usize> = (0..relus.dimension + relus.arguments.len()).collect();
+    fn root(parent: &mut [usize], mut v: usize) -> usize {
+        while parent[v] != v {
+            parent[v] = parent[parent[v]];
+            v = parent[v];
         }
         v
     }
     let below = relus.below([h]);
     for (z, w) in (relus.dimension..).zip(&relus.arguments).filter(|(z, _)| below[*z]) {
         for (v, _) in w.terms() {
-            let (a, b) = (root(&mut parent, z as u32), root(&mut parent, *v));
-            parent[a as usize] = b;
+            let (a, b) = (root(&mut parent, z), root(&mut parent, *v));
+            parent[a] = b;
         }
     }
-    let mut parts: BTreeMap<u32, Vec<(u32, Rational)>> = BTreeMap::new();
+    let mut parts: BTreeMap<usize, Vec<(usize, Rational)>> = BTreeMap::new();
     for (v, c) in h.terms() {
         parts.entry(root(&mut parent, *v)).or_default().push((*v, c.clone()));
     }
-    parts.into_values().map(Form::new).collect()
+    parts.into_values().map(Form::from_iter).collect()
 }

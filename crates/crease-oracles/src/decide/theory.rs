@@ -10,12 +10,12 @@
 //! question is decided exactly in its coordinates alone. Half-spaces of leaves without relus wait until then: only
 //! those that h needs are looked at. The points at which the simplex method stands on its way are tried as directions.
 
-use super::form::Form;
 use super::proof::{Fact, Record};
 use super::relus::Relus;
 use super::signs::{Meaning, Part, Signs, components};
 use crate::cone::{Cone, Conflict, Forms, Half};
 use batsat::{Lit, Theory, TheoryArg, Var, lbool};
+use crease_core::local::{Form, Sum};
 use crease_core::number::Rational;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -107,17 +107,16 @@ impl<'a> Arithmetic<'a> {
 
     /// The form that is never negative by a fact.
     fn fact(&self, fact: Fact) -> Form {
-        let z = |relu: u32| Form::variable(self.relus.dimension as u32 + relu);
+        let z = |relu: u32| Form::variable(self.relus.dimension + relu as usize);
         match fact {
             Fact::NotNegative(relu) => z(relu),
-            Fact::NotBelow(relu) => z(relu).plus(&Rational::from(-1), &self.relus.arguments[relu as usize]),
+            Fact::NotBelow(relu) => z(relu).minus(&self.relus.arguments[relu as usize]),
         }
     }
 
     fn assert(&mut self, source: Source, form: &Form, strict: bool) {
-        let terms: Vec<(usize, Rational)> = form.terms().iter().map(|(v, c)| (*v as usize, c.clone())).collect();
         // no form here is zero: relus differ from what they are made of, and atoms of zero are not made
-        if let Some((signed, factor)) = self.forms.intern(&terms) {
+        if let Some((signed, factor)) = self.forms.intern(form) {
             self.sources.push((source, factor));
             self.cone.assert(&self.forms, Half { form: signed.form, negative: signed.negative, strict });
         }
@@ -134,7 +133,7 @@ impl<'a> Arithmetic<'a> {
                     self.assert(Source::Literal(n), &self.fact(fact).negated(), false);
                 }
                 // a leaf with relus; its negation demands nothing
-                Meaning::Positive(f) if n > 0 && self.is_leaf(n) && self.has_relus(f) => {
+                Meaning::Positive(f) if n > 0 && self.is_leaf(n) && self.relus.are_in(f) => {
                     self.assert(Source::Literal(n), f, true);
                 }
                 Meaning::Positive(_) => {}
@@ -155,10 +154,6 @@ impl<'a> Arithmetic<'a> {
 
     fn is_leaf(&self, atom: i32) -> bool {
         self.signs.split(atom).is_none() && self.signs.sum(atom).is_none()
-    }
-
-    fn has_relus(&self, f: &Form) -> bool {
-        !f.relus(self.relus.dimension).is_empty()
     }
 
     /// The clause that a conflict shows, recorded as a lemma.
@@ -188,24 +183,19 @@ impl<'a> Arithmetic<'a> {
         facts: Vec<(Fact, Rational)>,
         on: &dyn Fn(i32) -> bool,
     ) -> Vec<i32> {
-        let mut sum = Form::default();
-        for (l, weight) in &literals {
-            sum = sum.plus(weight, &self.stated(*l).0);
-        }
-        for (fact, weight) in &facts {
-            sum = sum.plus(weight, &self.fact(*fact));
-        }
-        while let Some((v, c)) = sum.last().filter(|(v, _)| *v as usize >= self.relus.dimension).cloned() {
-            let relu = v - self.relus.dimension as u32;
-            let phase = self.signs.phase(relu).unwrap_or_default();
+        let mut sum = Sum::default();
+        literals.iter().for_each(|(l, weight)| sum.add(weight, &self.stated(*l).0));
+        facts.iter().for_each(|(fact, weight)| sum.add(weight, &self.fact(*fact)));
+        while let Some((v, c)) = sum.pop(self.relus.dimension) {
+            let relu = v - self.relus.dimension;
+            let phase = self.signs.phase(relu as u32).unwrap_or_default();
             let is_on = literals.contains_key(&phase) || !literals.contains_key(&-phase) && on(phase);
             literals.entry(if is_on { phase } else { -phase }).or_default();
-            sum = sum.without_last();
             if is_on {
-                sum = sum.plus(&c, &self.relus.arguments[relu as usize]);
+                sum.add(&c, &self.relus.arguments[relu]);
             }
         }
-        debug_assert!(sum.is_zero(), "a lemma that adds up to {}", sum.show(self.relus.dimension));
+        debug_assert!(sum.is_zero(), "a lemma that adds up to {sum:?}");
         self.lemmas += 1;
         let clause = literals.keys().map(|&l| -l).collect();
         if let Some(record) = self.record {
@@ -218,8 +208,7 @@ impl<'a> Arithmetic<'a> {
     fn try_point(&mut self) {
         let p = self.relus.dimension;
         let mut values = self.cone.point()[..p].to_vec();
-        let at =
-            |f: &Form, values: &[f64]| f.terms().iter().map(|(v, c)| c.to_f64() * values[*v as usize]).sum::<f64>();
+        let at = |f: &Form, values: &[f64]| f.terms().iter().map(|(v, c)| c.to_f64() * values[*v]).sum::<f64>();
         for w in &self.relus.arguments {
             let z = at(w, &values).max(0.0);
             values.push(z);
@@ -280,20 +269,14 @@ impl<'a> Arithmetic<'a> {
         let mut sources: Vec<(i32, Rational)> = Vec::new();
         // relus as forms in the direction
         let mut linear: Vec<Form> = Vec::with_capacity(self.relus.arguments.len());
-        let reduced = |f: &Form, linear: &[Form]| -> Form {
-            let first = f.terms().len() - f.relus(p).len();
-            let direction = Form::new(f.terms()[..first].to_vec());
-            f.relus(p).iter().fold(direction, |sum, (v, c)| sum.plus(c, &linear[*v as usize - p]))
-        };
+        let reduced = |f: &Form, linear: &[Form]| f.replaced(p, |j| &linear[j]);
         for (j, w) in self.relus.arguments.iter().enumerate() {
             let on = self.signs.phase(j as u32).is_some_and(&value);
             linear.push(if on { reduced(w, &linear) } else { Form::default() });
         }
         for &l in literals {
             let (f, strict) = self.stated(l);
-            let f = reduced(&f, &linear);
-            let terms: Vec<(usize, Rational)> = f.terms().iter().map(|(v, c)| (*v as usize, c.clone())).collect();
-            match forms.intern(&terms) {
+            match forms.intern(&reduced(&f, &linear)) {
                 Some((signed, factor)) => {
                     sources.push((l, factor));
                     cone.assert(&forms, Half { form: signed.form, negative: signed.negative, strict });

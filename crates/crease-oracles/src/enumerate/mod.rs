@@ -27,15 +27,13 @@ mod tree;
 mod witness;
 
 use crate::enclosed::apart;
-use crate::{ClarkeElement, OracleError, clarke_along, clarke_element, output};
+use crate::{ClarkeElement, OracleError, Session};
 use crease_core::limits::{Limits, Stop};
-use crease_core::local::{Exactness, LocalModel, Node, NormalForm};
+use crease_core::local::{Exactness, Form, Node, NormalForm, NormalKink};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use tree::Tree;
-
-/// How many steps may be spent on the normal form.
-const NORMAL_FORM_STEPS: usize = 50_000_000;
 
 /// How many random directions are looked at where coefficients are enclosed.
 const ENCLOSED_DIRECTIONS: u64 = 64;
@@ -142,17 +140,18 @@ pub struct EnumerateWork {
     pub circuits: u64,
 }
 
-/// What [`neighbouring_gradients_with`] tells while it works.
+/// What [`Session::neighbouring_gradients`] tells while it works.
 ///
 /// ```
 /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
 /// use crease_core::{Cancel, Limits};
-/// use crease_oracles::{neighbouring_gradients_with, EnumerateEvent, EnumerateLimit};
+/// use crease_oracles::{EnumerateEvent, EnumerateLimit, Session};
 /// let p = trace(2, |x| abs(x[0]) + abs(x[1])).unwrap();
 /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
 /// let (mut seen, cancel) = (0, Cancel::new());
 /// let limits = Limits::default().cancelled_by(&cancel);
-/// let found = neighbouring_gradients_with(&model, 0, &limits, |event| {
+/// let session = Session::new(&model, 0);
+/// let found = session.neighbouring_gradients(&limits, |event| {
 ///     seen += usize::from(matches!(event, EnumerateEvent::Gradient(_)));
 ///     if seen == 3 {
 ///         cancel.stop();
@@ -211,74 +210,69 @@ impl Neighbours {
     }
 }
 
-/// All neighbouring gradients of one scalar output: the B-subdifferential, which for piecewise-linear programs is the lexicographic
-/// subdifferential. Where the arguments of kinks are curved the list may lack some, and is not called complete.
-///
-/// If a limit ends it, what was found so far is returned, and [`Neighbours::complete`] says no.
-///
-/// ```
-/// use crease_core::{local::localize, max, trace, Rational, Tensor};
-/// use crease_oracles::neighbouring_gradients;
-/// let p = trace(3, |x| max(x)).unwrap();
-/// let model = localize(&p, &vec![Tensor::scalar(Rational::ZERO); 3]).unwrap();
-/// let found = neighbouring_gradients(&model, 0, &Default::default()).unwrap();
-/// let mut shown: Vec<_> = found.gradients.iter().map(|n| n.gradient.clone()).collect();
-/// shown.sort();
-/// assert_eq!(shown, [[0, 0, 1], [0, 1, 0], [1, 0, 0]].map(|g| g.map(Rational::from)));
-/// ```
-pub fn neighbouring_gradients(
-    model: &LocalModel,
-    output_number: usize,
-    limits: &Limits,
-) -> Result<Neighbours, OracleError> {
-    neighbouring_gradients_with(model, output_number, limits, |_| ())
-}
-
-/// As [`neighbouring_gradients`], and tells of every gradient when it is found. See [`EnumerateEvent`] for an example.
-pub fn neighbouring_gradients_with(
-    model: &LocalModel,
-    output_number: usize,
-    limits: &Limits,
-    mut tell: impl FnMut(EnumerateEvent<'_>),
-) -> Result<Neighbours, OracleError> {
-    output(model, output_number)?;
-    if let Exactness::Enclosed { bits } = model.exactness() {
-        return enclosed(model, output_number, limits, bits, tell);
+impl Session<'_> {
+    /// All neighbouring gradients of the output: the B-subdifferential, which for piecewise-linear programs is the lexicographic
+    /// subdifferential. Where the arguments of kinks are curved the list may lack some, and is not called complete.
+    ///
+    /// If a limit ends it, what was found so far is returned, and [`Neighbours::complete`] says no. Every gradient is told when it is found: see
+    /// [`EnumerateEvent`].
+    ///
+    /// ```
+    /// use crease_core::{local::localize, max, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(3, |x| max(x)).unwrap();
+    /// let model = localize(&p, &vec![Tensor::scalar(Rational::ZERO); 3]).unwrap();
+    /// let found = Session::new(&model, 0).neighbouring_gradients(&Default::default(), |_| ()).unwrap();
+    /// let mut shown: Vec<_> = found.gradients.iter().map(|n| n.gradient.clone()).collect();
+    /// shown.sort();
+    /// assert_eq!(shown, [[0, 0, 1], [0, 1, 0], [1, 0, 0]].map(|g| g.map(Rational::from)));
+    /// ```
+    pub fn neighbouring_gradients(
+        &self,
+        limits: &Limits,
+        mut tell: impl FnMut(EnumerateEvent<'_>),
+    ) -> Result<Neighbours, OracleError> {
+        self.from()?;
+        let model = self.model();
+        if let Exactness::Enclosed { bits } = model.exactness() {
+            return enclosed(self, limits, bits, tell);
+        }
+        let Some(normal) = self.long_normal_form() else {
+            let one = Neighbour::of(self.clarke_element(1)?);
+            tell(EnumerateEvent::Gradient(&one));
+            return Ok(Neighbours {
+                gradients: vec![one],
+                cells: 1,
+                limit: Some(EnumerateLimit::TooLarge),
+                exact: true,
+                work: EnumerateWork::default(),
+                all_vertices: false,
+            });
+        };
+        let normal = match normal.outputs.len() {
+            1 => normal.clone(),
+            _ => Arc::new(normal.of_output(self.output())),
+        };
+        let all_vertices = bends_one_way(&normal);
+        let mut left = GENERIC_VISITS;
+        let mut generic = |direction: &[Rational]| {
+            left = left.saturating_sub(model.len());
+            left == 0 || matches!(self.clarke_along(direction), Ok(Some(_)))
+        };
+        let seams = model.nodes().any(|n| matches!(n, Node::Seam { .. }));
+        let whole = normal.kinks.len() == model.kinks().len() && !seams;
+        let mut tree = Tree::new(&normal, limits, &mut tell, whole, &mut generic);
+        let first_order = !model.has_affine_kinks() && !independent(&normal);
+        let limit = tree.visit();
+        let limit = limit.or(first_order.then_some(EnumerateLimit::FirstOrder));
+        let (gradients, cells, work) = tree.into_found();
+        Ok(Neighbours { gradients, cells, limit, exact: true, work, all_vertices })
     }
-    let Some(normal) = model.normal_form_within(NORMAL_FORM_STEPS) else {
-        let one = clarke_element(model, output_number, 1)?;
-        let one = Neighbour::of(one);
-        tell(EnumerateEvent::Gradient(&one));
-        return Ok(Neighbours {
-            gradients: vec![one],
-            cells: 1,
-            limit: Some(EnumerateLimit::TooLarge),
-            exact: true,
-            work: EnumerateWork::default(),
-            all_vertices: false,
-        });
-    };
-    let normal = normal.of_output(output_number);
-    let all_vertices = bends_one_way(&normal);
-    let mut left = GENERIC_VISITS;
-    let mut generic = |direction: &[Rational]| {
-        left = left.saturating_sub(model.len());
-        left == 0 || matches!(clarke_along(model, output_number, direction), Ok(Some(_)))
-    };
-    let seams = model.nodes().any(|n| matches!(n, Node::Seam { .. }));
-    let whole = normal.kinks.len() == model.kinks().len() && !seams;
-    let mut tree = Tree::new(&normal, limits, &mut tell, whole, &mut generic);
-    let first_order = !model.has_affine_kinks() && !independent(&normal);
-    let limit = tree.visit();
-    let limit = limit.or(first_order.then_some(EnumerateLimit::FirstOrder));
-    let (gradients, cells, work) = tree.into_found();
-    Ok(Neighbours { gradients, cells, limit, exact: true, work, all_vertices })
 }
 
 /// Where coefficients are enclosed: gradients along random directions that are certain, and certainly different.
 fn enclosed(
-    model: &LocalModel,
-    output_number: usize,
+    session: &Session<'_>,
     limits: &Limits,
     bits: u32,
     mut tell: impl FnMut(EnumerateEvent<'_>),
@@ -290,7 +284,7 @@ fn enclosed(
         if limit.is_some() {
             break;
         }
-        let found = Neighbour::of(clarke_element(model, output_number, seed)?);
+        let found = Neighbour::of(session.clarke_element(seed)?);
         let differs =
             |n: &Neighbour| apart((&n.gradient, n.radius.as_deref()), (&found.gradient, found.radius.as_deref()));
         if gradients.iter().all(differs) {
@@ -302,11 +296,11 @@ fn enclosed(
             gradients.push(found);
         }
         // without kinks there is one gradient, and that is all
-        if model.kinks().is_empty() {
+        if session.model().kinks().is_empty() {
             break;
         }
     }
-    let open = (!model.kinks().is_empty()).then_some(EnumerateLimit::Enclosed(bits));
+    let open = (!session.model().kinks().is_empty()).then_some(EnumerateLimit::Enclosed(bits));
     let cells = gradients.len() as u64;
     let work = EnumerateWork::default();
     Ok(Neighbours { gradients, cells, limit: limit.or(open), exact: false, work, all_vertices: false })
@@ -316,28 +310,20 @@ fn enclosed(
 /// not on other kinks, and all of these linearly independent. Then all members can win in all combinations, near the point as in the model, even
 /// if the arguments are curved (the linear independence kink qualification of Griewank and Walther).
 fn independent(normal: &NormalForm) -> bool {
-    let minus = Rational::from(-1);
-    let mut pivots: BTreeMap<usize, BTreeMap<usize, Rational>> = BTreeMap::new();
+    // by their first coordinate, where they are 1
+    let mut pivots: BTreeMap<usize, Form> = BTreeMap::new();
     for kink in &normal.kinks {
         for form in &kink.forms[1..] {
-            let difference = form.plus(&minus, &kink.forms[0]);
-            let mut row: BTreeMap<usize, Rational> = difference.directions.into_iter().collect();
-            // rows that are kept have 1 at their pivot
-            while let Some((&i, c)) = row.first_key_value() {
-                let Some(pivot) = pivots.get(&i) else { break };
-                let c = -c;
-                for (j, x) in pivot {
-                    let entry = row.entry(*j).or_default();
-                    entry.add_mul(&c, x);
-                    if entry.is_zero() {
-                        row.remove(j);
-                    }
+            let difference = form.minus(&kink.forms[0]);
+            let mut row: Form = difference.split(normal.dimension).0.iter().cloned().collect();
+            let first = loop {
+                let Some((i, c)) = row.terms().first() else { return false };
+                match pivots.get(i) {
+                    Some(pivot) => row = row.plus(&-c, pivot),
+                    None => break *i,
                 }
-            }
-            let Some((&i, c)) = row.first_key_value() else { return false };
-            let Some(over) = c.inv() else { return false };
-            row.values_mut().for_each(|x| *x = &*x * &over);
-            pivots.insert(i, row);
+            };
+            pivots.extend(row.monic().map(|(row, _)| (first, row)));
         }
     }
     true
@@ -346,7 +332,12 @@ fn independent(normal: &NormalForm) -> bool {
 /// Whether the output adds up maxima, or subtracts them, with nothing but sums and maxima inside: then it is convex, or concave.
 /// Where such a function has one gradient on an open cone, no other gradient does as well there.
 fn bends_one_way(normal: &NormalForm) -> bool {
-    let inner = normal.kinks.iter().flat_map(|k| &k.forms).flat_map(|f| &f.kinks).all(|t| t.1.is_positive());
-    let outer = |up: bool| normal.outputs.iter().flat_map(|o| &o.kinks).all(|t| t.1.is_positive() == up);
-    inner && (outer(true) || outer(false))
+    let uses = |f: &Form, up: bool| f.beyond(normal.dimension).all(|(_, c)| c.is_positive() == up);
+    let outer = |up: bool| normal.outputs.iter().all(|f| uses(f, up));
+    normal.kinks.iter().flat_map(|k| &k.forms).all(|f| uses(f, true)) && (outer(true) || outer(false))
+}
+
+/// Whether a kink uses no other.
+fn is_alone(kink: &NormalKink, dimension: usize) -> bool {
+    kink.forms.iter().all(|f| f.split(dimension).1.is_empty())
 }

@@ -4,6 +4,7 @@
 //! ones come first: for the hyperplanes of a braid arrangement, all that compare the first three coordinates before any that
 //! knows the fourth. The order is of no consequence for the answer, so dependence may be tested in a prime field.
 
+use super::is_alone;
 use crease_core::local::{Form, NormalForm};
 use crease_core::number::{Field61, Number, Rational};
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ pub(super) fn order(normal: &NormalForm) -> Vec<usize> {
     let n = normal.kinks.len();
     let as_is: Vec<usize> = (0..n).collect();
     let p = normal.dimension;
-    let flat = normal.kinks.iter().flat_map(|k| &k.forms).all(|f| f.kinks.is_empty());
+    let flat = normal.kinks.iter().all(|k| is_alone(k, p));
     if !flat || n.saturating_mul(p).saturating_mul(n.min(p)) > MOST {
         return as_is;
     }
@@ -57,7 +58,7 @@ pub(super) fn order(normal: &NormalForm) -> Vec<usize> {
 fn vector(forms: &[Form], p: usize) -> Option<Vec<Field61>> {
     let mut out = vec![Field61::zero(); p];
     let mut add = |form: &Form, by: i32| {
-        for (i, c) in &form.directions {
+        for (i, c) in form.terms() {
             let c = Field61::from_rational(&(c * Rational::from(by))).ok()?;
             out[*i] = out[*i].add(&c);
         }

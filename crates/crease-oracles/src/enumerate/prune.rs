@@ -4,11 +4,12 @@
 //! wins from here on gives the same gradient. Two random choices in a prime field, along one random direction, show in one sweep
 //! that it is not, which is certain; where they agree, the graph of the paper's proof decides exactly.
 
-use super::tree::Sparse;
+use super::is_alone;
 use crate::graph::{Path, shortest_path};
-use crease_core::local::{Form, NormalForm, NormalKink};
+use crease_core::local::{Form, NormalForm, NormalKink, Sum};
 use crease_core::number::{Field61, Number, Rational};
 use crease_core::random::SplitMix64;
+use std::rc::Rc;
 
 /// How many steps the exact test may take.
 const GRAPH_STEPS: usize = 200_000;
@@ -33,12 +34,13 @@ pub(super) struct Pruner<'n> {
 impl<'n> Pruner<'n> {
     /// Nothing if no kink uses another, where kinks that are left always matter, or if a coefficient does not fit the field.
     pub fn new(normal: &'n NormalForm) -> Option<Self> {
-        if normal.kinks.iter().flat_map(|k| &k.forms).all(|f| f.kinks.is_empty()) {
+        let p = normal.dimension;
+        if normal.kinks.iter().all(|k| is_alone(k, p)) {
             return None;
         }
         let mut random = SplitMix64::new(0x9e0);
         let mut draw = || Field61::new(random.bits());
-        let direction: Vec<Field61> = (0..normal.dimension).map(|_| draw()).collect();
+        let direction: Vec<Field61> = (0..p).map(|_| draw()).collect();
         let mut mix = |kink: &NormalKink| {
             let mut shares: Vec<Field61> = (1..kink.forms.len()).map(|_| draw()).collect();
             shares.push(shares.iter().fold(Field61::one(), |rest, s| rest.sub(s)));
@@ -52,14 +54,14 @@ impl<'n> Pruner<'n> {
     }
 
     /// Tells which form a kink has become.
-    pub fn decide(&mut self, kink: usize, form: &Sparse) {
-        let dot = form.iter().map(|(i, c)| Some(Field61::from_rational(c).ok()?.mul(&self.direction[*i])));
+    pub fn decide(&mut self, kink: usize, form: &Form) {
+        let dot = form.terms().iter().map(|(i, c)| Some(Field61::from_rational(c).ok()?.mul(&self.direction[*i])));
         // a coefficient that does not fit makes a wrong guess, no more
         self.decided[kink] = dot.flatten().fold(Field61::zero(), |sum, x| sum.add(&x));
     }
 
     /// Whether the kinks from this one on cannot change the gradient, given the forms of those before.
-    pub fn is_settled(&mut self, from: usize, forms: &[Sparse]) -> bool {
+    pub fn is_settled(&mut self, from: usize, forms: &[Rc<Form>]) -> bool {
         self.sweep(0, from) == self.sweep(1, from) && self.is_single(from, forms)
     }
 
@@ -75,62 +77,56 @@ impl<'n> Pruner<'n> {
         value(output, swept)
     }
 
-    fn is_single(&self, from: usize, forms: &[Sparse]) -> bool {
+    fn is_single(&self, from: usize, forms: &[Rc<Form>]) -> bool {
         let kinks = self.normal.kinks[from..].iter().map(|k| NormalKink {
-            forms: k.forms.iter().map(|f| rest(f, from, forms)).collect(),
+            forms: k.forms.iter().map(|f| self.rest(f, from, forms)).collect(),
             members: k.members.clone(),
             origin: k.origin,
         });
-        let outputs = self.normal.outputs.iter().map(|f| rest(f, from, forms)).collect();
+        let outputs = self.normal.outputs.iter().map(|f| self.rest(f, from, forms)).collect();
         let left = NormalForm { dimension: self.normal.dimension, kinks: kinks.collect(), outputs };
         matches!(shortest_path(&left, 0, GRAPH_STEPS), Path::None)
     }
 
-    /// The gradient where it does not depend on what is left.
-    pub fn gradient(&self, from: usize, forms: &[Sparse]) -> Vec<Rational> {
-        let mut gradient = vec![Rational::ZERO; self.normal.dimension];
-        let mut weights = vec![Rational::ZERO; self.normal.kinks.len()];
-        let mut add = |form: &Form, by: &Rational, weights: &mut [Rational]| {
-            form.directions.iter().for_each(|(i, c)| gradient[*i].add_mul(by, c));
-            form.kinks.iter().for_each(|(k, c)| weights[*k].add_mul(by, c));
-        };
-        self.normal.outputs.iter().for_each(|o| add(o, &Rational::ONE, &mut weights));
-        for k in (from..weights.len()).rev() {
-            let by = std::mem::take(&mut weights[k]);
-            if !by.is_zero() {
-                add(&self.normal.kinks[k].forms[0], &by, &mut weights);
+    /// A form with the kinks before this one replaced by what they have become, and the others counted from it.
+    fn rest(&self, form: &Form, from: usize, forms: &[Rc<Form>]) -> Form {
+        let p = self.normal.dimension;
+        let mut sum = Sum::default();
+        sum.add_terms(&Rational::ONE, form.split(p).0);
+        for (k, c) in form.beyond(p) {
+            match k.checked_sub(from) {
+                Some(k) => sum.add_term(p + k, &Rational::ONE, c),
+                None => sum.add(c, &forms[k]),
             }
         }
-        for (form, by) in forms.iter().zip(&weights[..from]) {
-            form.iter().for_each(|(i, c)| gradient[*i].add_mul(by, c));
+        sum.form()
+    }
+
+    /// The gradient where it does not depend on what is left.
+    pub fn gradient(&self, from: usize, forms: &[Rc<Form>]) -> Vec<Rational> {
+        let p = self.normal.dimension;
+        let mut sum = Sum::default();
+        self.normal.outputs.iter().for_each(|o| sum.add(&Rational::ONE, o));
+        while let Some((v, by)) = sum.pop(p) {
+            let k = v - p;
+            sum.add(&by, if k < from { &forms[k] } else { &self.normal.kinks[k].forms[0] });
         }
-        gradient
+        sum.form().vector(p)
     }
 }
 
+/// Forms mixed along a direction.
 fn mixed<'f>(forms: impl IntoIterator<Item = (&'f Form, Field61)>, direction: &[Field61]) -> Option<Mixed> {
     let mut constant = Field61::zero();
     let mut uses: Vec<(usize, Field61)> = Vec::new();
     for (form, share) in forms {
-        for (i, c) in &form.directions {
-            let c = Field61::from_rational(c).ok()?;
-            constant = constant.add(&share.mul(&c).mul(&direction[*i]));
-        }
-        for (k, c) in &form.kinks {
-            uses.push((*k, share.mul(&Field61::from_rational(c).ok()?)));
+        for (v, c) in form.terms() {
+            let c = share.mul(&Field61::from_rational(c).ok()?);
+            match direction.get(*v) {
+                Some(d) => constant = constant.add(&c.mul(d)),
+                None => uses.push((v - direction.len(), c)),
+            }
         }
     }
     Some(Mixed { constant, uses })
-}
-
-/// A form with the kinks before this one replaced by what they have become, and the others counted from it.
-fn rest(form: &Form, from: usize, forms: &[Sparse]) -> Form {
-    let mut out = Form { directions: form.directions.clone(), kinks: Vec::new() };
-    for (k, c) in &form.kinks {
-        match k.checked_sub(from) {
-            Some(k) => out.kinks.push((k, c.clone())),
-            None => out = out.plus(c, &Form { directions: forms[*k].to_vec(), kinks: Vec::new() }),
-        }
-    }
-    out
 }

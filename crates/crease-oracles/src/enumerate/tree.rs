@@ -5,18 +5,15 @@ use super::found::Found;
 use super::order::order;
 use super::prune::Pruner;
 use super::witness::{Walker, Witness};
-use super::{EnumerateEvent as Event, EnumerateLimit as Limit, EnumerateWork, Neighbour};
+use super::{EnumerateEvent as Event, EnumerateLimit as Limit, EnumerateWork, Neighbour, is_alone};
 use crate::cone::{Cone, Conflict, Forms, Half, Signed, direction_near};
 use crease_core::Limits;
 use crease_core::local::{Form, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-
-/// A linear form in the direction: what a kink is once it is decided.
-pub(super) type Sparse = Rc<[(usize, Rational)]>;
 
 /// After how many nodes the clock is looked at and progress is told.
 const BREATH: u64 = 64;
@@ -31,17 +28,17 @@ const GENERIC_ATTEMPTS: u32 = 24;
 #[derive(Clone)]
 enum Question {
     /// Its members are the same.
-    Same(Sparse),
+    Same(Rc<Form>),
     /// Whether the second of two members wins: where the signed form is positive.
-    Two([Sparse; 2], Signed),
+    Two([Rc<Form>; 2], Signed),
     /// Which of several different members wins.
-    Many(Rc<[Sparse]>),
+    Many(Rc<[Rc<Form>]>),
 }
 
 /// One way to go on from a node.
 struct Branch {
     /// The form of the member that wins.
-    form: Sparse,
+    form: Rc<Form>,
     /// The half-spaces in which it does, as far as they are not implied.
     halves: Vec<Half>,
     witness: Witness,
@@ -70,7 +67,7 @@ pub(super) struct Tree<'n, 't> {
     path: Vec<Half>,
     signs: Signs,
     /// What each kink has become on the path.
-    decided: Vec<Sparse>,
+    decided: Vec<Rc<Form>>,
     /// The gradient so far, for each level.
     sums: Vec<Vec<Rational>>,
 
@@ -103,8 +100,8 @@ impl<'n, 't> Tree<'n, 't> {
         let mut weights = vec![Rational::ZERO; n];
         let mut sum = vec![Rational::ZERO; p];
         for output in &normal.outputs {
-            output.kinks.iter().for_each(|(k, c)| weights[*k] = c.clone());
-            output.directions.iter().for_each(|(i, c)| sum[*i] = c.clone());
+            output.beyond(p).for_each(|(k, c)| weights[k] = c.clone());
+            sum = output.vector(p);
         }
         let order = order(normal);
         let mut tree = Tree {
@@ -117,7 +114,7 @@ impl<'n, 't> Tree<'n, 't> {
             forms: Forms::new(p),
             path: Vec::new(),
             signs: Signs::default(),
-            decided: vec![Rc::from([]); n],
+            decided: vec![Rc::default(); n],
             sums: vec![sum; n + 1],
             cone: Cone::new(p),
             synced: 0,
@@ -135,8 +132,8 @@ impl<'n, 't> Tree<'n, 't> {
         };
         // in the order of the tree, so that forms are numbered as they are met
         for &k in &tree.order.clone() {
-            if normal.kinks[k].forms.iter().all(|f| f.kinks.is_empty()) {
-                let members = normal.kinks[k].forms.iter().map(|f| f.directions.clone().into()).collect();
+            if is_alone(&normal.kinks[k], p) {
+                let members = normal.kinks[k].forms.iter().map(|f| Rc::new(f.clone())).collect();
                 tree.fixed[k] = Some(tree.question(members));
             }
         }
@@ -235,7 +232,7 @@ impl<'n, 't> Tree<'n, 't> {
         let (before, after) = self.sums.split_at_mut(at + 1);
         after[0].clone_from(&before[at]);
         if !self.weights[k].is_zero() {
-            branch.form.iter().for_each(|(i, c)| after[0][*i].add_mul(&self.weights[k], c));
+            branch.form.terms().iter().for_each(|(i, c)| after[0][*i].add_mul(&self.weights[k], c));
         }
         if let Some(pruner) = &mut self.pruner {
             pruner.decide(k, &branch.form);
@@ -309,8 +306,8 @@ impl<'n, 't> Tree<'n, 't> {
     }
 
     /// What is to be asked about a kink with these members.
-    fn question(&mut self, mut members: Vec<Sparse>) -> Question {
-        let mut seen: Vec<Sparse> = Vec::with_capacity(members.len());
+    fn question(&mut self, mut members: Vec<Rc<Form>>) -> Question {
+        let mut seen: Vec<Rc<Form>> = Vec::with_capacity(members.len());
         members.retain(|m| {
             let new = !seen.contains(m);
             if new {
@@ -319,9 +316,9 @@ impl<'n, 't> Tree<'n, 't> {
             new
         });
         match &members[..] {
-            [] => Question::Same(Rc::from([])),
+            [] => Question::Same(Rc::default()),
             [one] => Question::Same(one.clone()),
-            [a, b] => match self.forms.intern(&difference(b, a)) {
+            [a, b] => match self.forms.intern(&b.minus(a)) {
                 Some((signed, _)) => Question::Two([a.clone(), b.clone()], signed),
                 None => Question::Same(a.clone()),
             },
@@ -336,7 +333,9 @@ impl<'n, 't> Tree<'n, 't> {
             Some(question) => question.clone(),
             None => {
                 let normal = self.normal;
-                let members = normal.kinks[k].forms.iter().map(|f| reduce(f, &self.decided)).collect();
+                // what its forms are once the kinks that they use are decided
+                let reduced = |f: &Form| Rc::new(f.replaced(normal.dimension, |k| &self.decided[k]));
+                let members = normal.kinks[k].forms.iter().map(reduced).collect();
                 self.question(members)
             }
         };
@@ -347,7 +346,7 @@ impl<'n, 't> Tree<'n, 't> {
         })
     }
 
-    fn two(&mut self, members: [Sparse; 2], second: Signed, witness: &Witness) -> Vec<Branch> {
+    fn two(&mut self, members: [Rc<Form>; 2], second: Signed, witness: &Witness) -> Vec<Branch> {
         let known = self.signs.of(second.form);
         if known != 0 {
             let [a, b] = members;
@@ -371,7 +370,7 @@ impl<'n, 't> Tree<'n, 't> {
         out
     }
 
-    fn many(&mut self, k: usize, members: &[Sparse], witness: &Witness) -> Result<Vec<Branch>, Limit> {
+    fn many(&mut self, k: usize, members: &[Rc<Form>], witness: &Witness) -> Result<Vec<Branch>, Limit> {
         let mut out = Vec::new();
         let mut own = None;
         for j in 0..members.len() {
@@ -420,15 +419,15 @@ impl<'n, 't> Tree<'n, 't> {
     }
 
     /// The form by which one member is larger than another.
-    fn pair(&mut self, k: usize, members: &[Sparse], j: usize, i: usize) -> Option<Signed> {
+    fn pair(&mut self, k: usize, members: &[Rc<Form>], j: usize, i: usize) -> Option<Signed> {
         if self.fixed[k].is_none() {
-            return self.forms.intern(&difference(&members[j], &members[i])).map(|(signed, _)| signed);
+            return self.forms.intern(&members[j].minus(&members[i])).map(|(signed, _)| signed);
         }
         let (low, high) = (i.min(j), i.max(j));
         let signed = match self.pairs.get(&(k, low, high)) {
             Some(&signed) => signed,
             None => {
-                let (signed, _) = self.forms.intern(&difference(&members[high], &members[low]))?;
+                let (signed, _) = self.forms.intern(&members[high].minus(&members[low]))?;
                 self.pairs.insert((k, low, high), signed);
                 signed
             }
@@ -499,43 +498,10 @@ impl<'n, 't> Tree<'n, 't> {
 fn mirror(normal: &NormalForm, weights: &[Rational], constant: &[Rational]) -> Option<Vec<Rational>> {
     let mut sum: Vec<Rational> = constant.iter().map(|c| c * Rational::from(2)).collect();
     for (kink, by) in normal.kinks.iter().zip(weights) {
-        if kink.forms.len() != 2 || kink.forms.iter().any(|f| !f.kinks.is_empty()) {
+        if kink.forms.len() != 2 || !is_alone(kink, normal.dimension) {
             return None;
         }
-        kink.forms.iter().flat_map(|f| &f.directions).for_each(|(i, c)| sum[*i].add_mul(by, c));
+        kink.forms.iter().flat_map(Form::terms).for_each(|(i, c)| sum[*i].add_mul(by, c));
     }
     Some(sum)
-}
-
-/// What a form is once the kinks that it uses are decided.
-fn reduce(form: &Form, decided: &[Sparse]) -> Sparse {
-    let mut sum: BTreeMap<usize, Rational> = form.directions.iter().cloned().collect();
-    for (k, by) in &form.kinks {
-        for (i, c) in decided[*k].iter() {
-            sum.entry(*i).or_default().add_mul(by, c);
-        }
-    }
-    sum.into_iter().filter(|(_, c)| !c.is_zero()).collect()
-}
-
-/// `a - b`, by ascending coordinate.
-fn difference(a: &[(usize, Rational)], b: &[(usize, Rational)]) -> Vec<(usize, Rational)> {
-    let mut out = Vec::with_capacity(a.len() + b.len());
-    let (mut i, mut j) = (0, 0);
-    while i < a.len() || j < b.len() {
-        let (x, y) = (a.get(i).map_or(usize::MAX, |t| t.0), b.get(j).map_or(usize::MAX, |t| t.0));
-        match x.cmp(&y) {
-            Ordering::Less => out.push(a[i].clone()),
-            Ordering::Greater => out.push((y, -&b[j].1)),
-            Ordering::Equal => {
-                let c = &a[i].1 - &b[j].1;
-                if !c.is_zero() {
-                    out.push((x, c));
-                }
-            }
-        }
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
-    }
-    out
 }

@@ -1,14 +1,11 @@
 //! What the library says of a case, as claims that can be checked. This is the one place that knows its interface.
 
 use crease_core::Limits;
-use crease_core::local::{LocalError, LocalModel, Precision};
+use crease_core::local::{LocalError, Precision};
 use crease_core::number::{Mixed, NumberError, Rational};
 use crease_core::run::RunFault;
 use crease_corpus::hostile::Case;
-use crease_oracles::{
-    AskError, Effort, Verdict, clarke_element, conservative, differentiable, identity, lexicographic,
-    neighbouring_gradients,
-};
+use crease_oracles::{AskError, Effort, Session, Verdict, identity};
 use std::fmt;
 
 /// Numbers between which something is said to lie.
@@ -146,17 +143,17 @@ fn answers(case: &Case, directions: &[Vec<Rational>]) -> Said {
         ..Effort::default()
     };
     let precision = Precision { limit: 1024, ..Precision::default() };
-    let asked = crease_oracles::ask(&case.program, &case.inputs(), precision, |model| {
-        let decided = differentiable(model, 0, &effort)?;
+    let asked = crease_oracles::ask(&case.program, &case.inputs(), 0, precision, |session| {
+        let decided = session.differentiable(&effort)?;
         let open = matches!(decided.verdict, Verdict::Unknown { .. });
         Ok((decided, open))
     });
-    let (model, decided) = match asked {
-        Ok((model, decided)) => (model, decided),
+    let (session, decided) = match asked {
+        Ok(asked) => asked,
         Err(AskError::Local(error)) => return refusal(&error),
         Err(AskError::Oracle(error)) => return Said { answer: Answer::Refused(kind(&error)), claims: Vec::new() },
     };
-    let mut claims = Vec::new();
+    let (mut claims, model) = (Vec::new(), session.model());
     if let Some(value) = model.values()[0].data().first().and_then(bounds) {
         claims.push(Claim::Value(value));
     }
@@ -178,29 +175,29 @@ fn answers(case: &Case, directions: &[Vec<Rational>]) -> Said {
         }
         Verdict::Unknown { limit, .. } => Answer::Unknown(kind(&limit)),
     };
-    other_claims(case, &model, &mut claims);
+    other_claims(case, &session, &mut claims);
     Said { answer, claims }
 }
 
 /// What the other oracles say.
-fn other_claims(case: &Case, model: &LocalModel, claims: &mut Vec<Claim>) {
+fn other_claims(case: &Case, session: &Session<'_>, claims: &mut Vec<Claim>) {
     for seed in [case.seed, case.seed + 1] {
-        if let Ok(e) = clarke_element(model, 0, seed)
+        if let Ok(e) = session.clarke_element(seed)
             && e.proved
         {
             let gradient = gradient(&e.gradient, e.radius.as_deref());
             claims.push(Claim::Clarke { gradient, direction: e.direction });
         }
     }
-    let mut basis = identity(model.dimension());
+    let mut basis = identity(session.model().dimension());
     if case.seed.is_multiple_of(2) {
         basis.reverse();
     }
-    if let Ok(l) = lexicographic(model, 0, &basis) {
+    if let Ok(l) = session.lexicographic(&basis) {
         claims.push(Claim::Lexicographic { gradient: gradient(&l.gradient, l.radius.as_deref()), basis });
     }
     let limits = &Limits { cells: 200, gradients: 50, ..Limits::default() };
-    if let Ok(list) = neighbouring_gradients(model, 0, limits) {
+    if let Ok(list) = session.neighbouring_gradients(limits, |_| ()) {
         for n in list.gradients.iter().take(3) {
             let gradient = gradient(&n.gradient, n.radius.as_deref());
             claims.push(Claim::Clarke { gradient, direction: n.direction.clone() });
@@ -210,7 +207,7 @@ fn other_claims(case: &Case, model: &LocalModel, claims: &mut Vec<Claim>) {
             claims.push(Claim::Complete(all));
         }
     }
-    if let Ok(c) = conservative(model, 0)
+    if let Ok(c) = session.conservative()
         && c.is_singleton()
         && c.proved
     {

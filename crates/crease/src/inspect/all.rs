@@ -5,10 +5,7 @@ use super::contains::{Contains, combination, json_weights};
 use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Rows};
 use crease_core::{Program, Rational};
-use crease_oracles::{
-    EnumerateEvent, Neighbour, Neighbours, Stationarity, accurate_vector, clarke_element, membership_among,
-    membership_certificate, neighbouring_gradients_with,
-};
+use crease_oracles::{EnumerateEvent, Neighbour, Neighbours, Stationarity, accurate_vector};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
@@ -48,7 +45,6 @@ pub struct Neighbourhood<'p> {
     pub contains: Option<Contains>,
     /// Whether 0 is a Clarke subgradient, if that was asked.
     pub stationary: Option<Stationarity>,
-    element: usize,
     kept: bool,
 }
 
@@ -70,30 +66,28 @@ pub fn all_gradients<'p>(
     mut tell: impl FnMut(&At<'p>, Event<'_>),
 ) -> Result<Neighbourhood<'p>, InspectError> {
     let mut at = At::new(program, point, ask)?;
-    let (output, element) = at.scalar_output("a Clarke subgradient", ask.output)?;
-    at.ask(|model| {
-        let found = clarke_element(model, element, ask.seed)?;
-        Ok(((), !accurate_vector(model.precision().bits, &found.gradient, found.radius.as_deref())))
+    let (output, _) = at.scalar_output("a Clarke subgradient", ask.output)?;
+    at.ask(|session| {
+        let (found, bits) = (session.clarke_element(ask.seed)?, session.model().precision().bits);
+        Ok(((), !accurate_vector(bits, &found.gradient, found.radius.as_deref())))
     })?;
-    let found = neighbouring_gradients_with(&at.model, element, &ask.limits, |e| tell(&at, Event::Search(e)))?;
+    let found = at.session().neighbouring_gradients(&ask.limits, |e| tell(&at, Event::Search(e)))?;
     let vertices = found.vertices(&ask.limits, |n| tell(&at, Event::Vertices(n, found.gradients.len())));
     let contains = match &wanted.contains {
         Some(vector) => {
-            let known = crease_oracles::conservative(&at.model, element)?;
-            let place = membership_among(&at.model, element, &known, &found, vector)?;
-            Some(Contains { vector: vector.clone(), found: place })
+            Some(Contains { vector: vector.clone(), found: at.session().membership_among(&found, vector)? })
         }
         None => None,
     };
     let stationary = wanted.stationary.then(|| found.stationarity());
-    Ok(Neighbourhood { at, output, found, vertices, contains, stationary, element, kept: false })
+    Ok(Neighbourhood { at, output, found, vertices, contains, stationary, kept: false })
 }
 
 impl Neighbourhood<'_> {
     /// The certificate that the vector that was asked about is a Clarke subgradient, if it is one.
     pub fn certificate(&self) -> Result<Option<String>, InspectError> {
         let Some(c) = &self.contains else { return Ok(None) };
-        Ok(membership_certificate(&self.at.model, self.element, &c.vector, &c.found, &self.found.gradients)?)
+        Ok(self.at.session().membership_certificate(&c.vector, &c.found, &self.found.gradients)?)
     }
 
     /// Says whether the certificate was kept, for text and JSON.
@@ -239,7 +233,7 @@ impl Neighbourhood<'_> {
             ("distinct", found.gradients.len().into()),
             ("limit", found.limit.map_or(Value::Null, |limit| limit.to_string().into())),
             ("value", show::near(&at.values()[self.output])),
-            ("kinks", at.model.kinks().len().into()),
+            ("kinks", at.model().kinks().len().into()),
         ]);
         members.extend(at.json_exactness());
         if let Some(contains) = &self.contains {

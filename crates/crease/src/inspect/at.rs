@@ -7,7 +7,7 @@ use crease_core::local::{ActiveKink, Exactness, LocalError, LocalModel, Precisio
 use crease_core::number::Mixed;
 use crease_core::{Number, Program, Rational, Shape, Site, Tensor};
 use crease_formats::{Point, parse_point};
-use crease_oracles::{AskError, OracleError, accurate};
+use crease_oracles::{AskError, OracleError, Session, accurate};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -104,7 +104,7 @@ fn filled(shape: Shape, data: Vec<Rational>) -> Result<Tensor<Rational>, Inspect
 pub struct At<'p> {
     program: &'p Program,
     point: Vec<Tensor<Rational>>,
-    pub(crate) model: LocalModel,
+    session: Session<'static>,
 }
 
 impl<'p> At<'p> {
@@ -120,8 +120,8 @@ impl<'p> At<'p> {
         precision: Precision,
     ) -> Result<Self, InspectError> {
         let point = point.inputs(program)?;
-        let model = localize_within(program, &point, precision)?;
-        Ok(At { program, point, model })
+        let session = Session::owning(localize_within(program, &point, precision)?, 0);
+        Ok(At { program, point, session })
     }
 
     /// The program.
@@ -131,29 +131,34 @@ impl<'p> At<'p> {
 
     /// The local model.
     pub fn model(&self) -> &LocalModel {
-        &self.model
+        self.session.model()
     }
 
-    /// Asks a question of the model, and of one with more bits as long as the answer, and the values beside it, could be better.
+    /// The session of the output that was picked last, of the first one before that.
+    pub fn session(&self) -> &Session<'static> {
+        &self.session
+    }
+
+    /// Asks a question of the session, and of one with more bits as long as the answer, and the values beside it, could be better.
     pub fn ask<T>(
         &mut self,
-        mut question: impl FnMut(&LocalModel) -> Result<(T, bool), OracleError>,
+        mut question: impl FnMut(&Session<'static>) -> Result<(T, bool), OracleError>,
     ) -> Result<T, InspectError> {
-        let again = |model: &LocalModel| -> Result<(T, bool), OracleError> {
-            let (answer, open) = question(model)?;
+        let again = |session: &Session<'static>| -> Result<(T, bool), OracleError> {
+            let ((answer, open), model) = (question(session)?, session.model());
             let values = model.values().iter().flat_map(|t| t.data());
             Ok((answer, open || !accurate(model.precision().bits, values)))
         };
-        match crease_oracles::ask_model(&mut self.model, self.program, &self.point, again) {
+        match self.session.ask(self.program, &self.point, again) {
             Ok(answer) => Ok(answer),
             Err(AskError::Local(e)) => Err(e.into()),
             Err(AskError::Oracle(e)) => Err(e.into()),
         }
     }
 
-    /// The one scalar output that a question is about: its number among the outputs, and among their elements.
-    pub fn scalar_output(&self, what: &str, asked: Option<usize>) -> Result<(usize, usize), InspectError> {
-        let (shapes, name) = (self.model.output_shapes(), self.program.name());
+    /// Picks the one scalar output that a question is about: its number among the outputs, and among their elements.
+    pub fn scalar_output(&mut self, what: &str, asked: Option<usize>) -> Result<(usize, usize), InspectError> {
+        let (shapes, name) = (self.model().output_shapes(), self.program.name());
         let k = match (asked, shapes) {
             (Some(k), _) if k >= shapes.len() => {
                 let count = if shapes.len() == 1 { "1 output".into() } else { format!("{} outputs", shapes.len()) };
@@ -174,7 +179,9 @@ impl<'p> At<'p> {
                 shapes[k]
             )));
         }
-        Ok((k, shapes[..k].iter().map(Shape::len).sum()))
+        let element = shapes[..k].iter().map(Shape::len).sum();
+        self.session.turn_to(element);
+        Ok((k, element))
     }
 
     /// The names of the inputs.
@@ -184,12 +191,12 @@ impl<'p> At<'p> {
 
     /// A vector, input by input; with how far it may be off, if it is not exact.
     pub fn by_input(&self, vector: &[Rational], radius: Option<&[Rational]>) -> Vec<Answer> {
-        by_input(&self.model, vector, radius)
+        by_input(self.model(), vector, radius)
     }
 
     /// The values of the outputs.
     pub fn values(&self) -> Vec<Answer> {
-        self.model.values().iter().map(|t| known(t.shape().clone(), t.data())).collect()
+        self.model().values().iter().map(|t| known(t.shape().clone(), t.data())).collect()
     }
 
     /// A vector as a point is written: see [`vector`].
@@ -207,12 +214,12 @@ impl<'p> At<'p> {
 
     /// Whether the answer is exact, and if it is not, how it is known.
     pub fn exactness(&self, rows: &mut Rows) {
-        rows.add("arithmetic", &arithmetic(&self.model));
+        rows.add("arithmetic", &arithmetic(self.model()));
     }
 
     /// The same as members of a JSON object.
     pub fn json_exactness(&self) -> Vec<(&'static str, Value)> {
-        json_exactness(&self.model)
+        json_exactness(self.model())
     }
 
     /// A vector as a JSON object by inputs, in numbers.

@@ -5,7 +5,7 @@ use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Rows, width};
 use crease_core::cost::{Prices, cost};
 use crease_core::{Program, Rational};
-use crease_oracles::{ClarkeElement, accurate_vector, clarke_element};
+use crease_oracles::{ClarkeElement, accurate_vector};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
@@ -39,10 +39,10 @@ pub fn clarke<'p>(
     ask: &Ask<'_>,
 ) -> Result<Clarke<'p>, InspectError> {
     let mut at = At::new(program, point, ask)?;
-    let (output, element) = at.scalar_output("a Clarke subgradient", ask.output)?;
-    let found = at.ask(|model| {
-        let found = clarke_element(model, element, ask.seed)?;
-        let close = accurate_vector(model.precision().bits, &found.gradient, found.radius.as_deref());
+    let (output, _) = at.scalar_output("a Clarke subgradient", ask.output)?;
+    let found = at.ask(|session| {
+        let found = session.clarke_element(ask.seed)?;
+        let close = accurate_vector(session.model().precision().bits, &found.gradient, found.radius.as_deref());
         Ok((found, !close))
     })?;
     let price = cost(program).at(&Prices::unit());
@@ -51,7 +51,7 @@ pub fn clarke<'p>(
 
 impl Clarke<'_> {
     fn remark(&self) -> String {
-        let mut out = match self.at.model.kinks() {
+        let mut out = match self.at.model().kinks() {
             [] => "the gradient: no kink matters here",
             _ => "a Clarke subgradient: the limit of gradients along this direction",
         }
@@ -74,9 +74,9 @@ impl Clarke<'_> {
         };
         rows.add("value", &value);
         rows.vector("clarke", &at.names(), &gradient, &self.remark(), wide);
-        if !at.model.kinks().is_empty() {
+        if !at.model().kinks().is_empty() {
             rows.vector("direction", &at.names(), &direction, "", wide);
-            let lines = at.model.kinks().iter().zip(&found.picked).zip(sizes(at));
+            let lines = at.model().kinks().iter().zip(&found.picked).zip(sizes(at));
             let kinks = at.kinks(lines.map(|((kink, &picked), n)| {
                 let weights: Vec<Rational> = (0..n).map(|k| Rational::from(usize::from(k == picked))).collect();
                 (kink, vec![choice(kink, &weights)])
@@ -109,7 +109,7 @@ impl Clarke<'_> {
             ("value", show::near(value)),
             ("gradient", at.json(&found.gradient)),
             ("kind", "clarke".into()),
-            ("kinks", at.model.kinks().len().into()),
+            ("kinks", at.model().kinks().len().into()),
             ("direction", at.json(&found.direction)),
             ("proved", found.proved.into()),
         ];
@@ -146,7 +146,7 @@ impl Serialize for Clarke<'_> {
 /// How many members each kink has.
 fn sizes(at: &At<'_>) -> impl Iterator<Item = usize> {
     use crease_core::local::Node;
-    at.model.kinks().iter().map(|k| match at.model.node(k.node) {
+    at.model().kinks().iter().map(|k| match at.model().node(k.node) {
         Node::Max(members) => members.len(),
         _ => 1,
     })

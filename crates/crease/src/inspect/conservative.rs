@@ -6,7 +6,7 @@ use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Rows};
 use crease_core::local::LocalModel;
 use crease_core::{Program, Rational};
-use crease_oracles::{Conservative as Known, OracleError, accurate_vector, membership};
+use crease_oracles::{Conservative as Known, OracleError, accurate_vector};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
@@ -50,10 +50,10 @@ pub fn conservative<'p>(
         Ok(at) => at,
         Err(e) => return Ok(Conservative { answer: Err(Undecided::from_error(e)?) }),
     };
-    let (output, element) = at.scalar_output("a conservative gradient", ask.output)?;
-    let known = at.ask(|model| {
-        let bits = model.precision().bits;
-        match crease_oracles::conservative(model, element) {
+    let (output, _) = at.scalar_output("a conservative gradient", ask.output)?;
+    let known = at.ask(|session| {
+        let bits = session.model().precision().bits;
+        match session.conservative().cloned() {
             Ok(known) => {
                 let close = known.elements.iter().all(|e| accurate_vector(bits, &e.gradient, e.radius.as_deref()));
                 Ok((Ok(known), !close))
@@ -68,7 +68,7 @@ pub fn conservative<'p>(
     };
     let asked = match contains {
         Some(vector) => {
-            let found = membership(&at.model, element, &known, &vector, ask.directions)?;
+            let found = at.session().membership(&vector, ask.directions)?;
             Some(Contains { vector, found })
         }
         None => None,
@@ -129,7 +129,7 @@ impl Told<'_> {
         let Told { at, known, .. } = self;
         let mut rows = Rows::default();
         rows.add("value", &show::answer(&at.values()[self.output], false));
-        let (verdict, names) = sentence(&at.model, known);
+        let (verdict, names) = sentence(at.model(), known);
         rows.add("conservative", &verdict);
         self.elements(&mut rows);
         if !known.is_singleton() {
@@ -141,17 +141,17 @@ impl Told<'_> {
                 format!("for {}", names[1]),
             ];
             let [a, b] = &known.elements[..] else { return rows.text() };
-            let lines = at.model.kinks().iter().zip(a.choices.iter().zip(&b.choices));
+            let lines = at.model().kinks().iter().zip(a.choices.iter().zip(&b.choices));
             let lines = at.kinks(lines.map(|(kink, (a, b))| (kink, vec![choice(kink, a), choice(kink, b)])));
             let table: Vec<Vec<String>> = std::iter::once(header).chain(lines).collect();
             rows.block("choices", &show::columns(&table, &[]));
             if let Some(path) = &known.path {
-                let kinks: Vec<String> = path.iter().take(SHOWN).map(|&k| at.model.kinks()[k].site.text()).collect();
+                let kinks: Vec<String> = path.iter().take(SHOWN).map(|&k| at.model().kinks()[k].site.text()).collect();
                 let more = if path.len() > SHOWN { " → …" } else { "" };
                 rows.add("path", &format!("{}{more}  the fewest kinks between output and inputs", kinks.join(" → ")));
             }
-        } else if !at.model.kinks().is_empty() {
-            let lines = at.kinks(at.model.kinks().iter().map(|kink| (kink, Vec::new())));
+        } else if !at.model().kinks().is_empty() {
+            let lines = at.kinks(at.model().kinks().iter().map(|kink| (kink, Vec::new())));
             rows.block("kinks", &show::columns(&lines, &[]));
         }
         if let Some(asked) = &self.asked {
@@ -165,7 +165,7 @@ impl Told<'_> {
     fn elements(&self, rows: &mut Rows) {
         let Told { at, known, .. } = self;
         let parts: Vec<Vec<_>> = known.elements.iter().map(|e| at.by_input(&e.gradient, e.radius.as_deref())).collect();
-        let off = (!at.model.is_exact()).then(|| vec![Rational::ZERO; at.model.dimension()]);
+        let off = (!at.model().is_exact()).then(|| vec![Rational::ZERO; at.model().dimension()]);
         let [low, high] = self.bounds().map(|v| at.by_input(&v, off.as_deref()));
         let show = |a| show::answer(a, false);
         let between = |i: usize| match (show(&low[i]), show(&high[i])) {
@@ -173,7 +173,7 @@ impl Told<'_> {
             (low, high) => format!("all between {low} and {high}"),
         };
         let names = at.names();
-        if let [input] = at.model.inputs()
+        if let [input] = at.model().inputs()
             && input.shape.is_scalar()
         {
             match known.is_singleton() {
@@ -186,7 +186,7 @@ impl Told<'_> {
             names.iter().zip(&parts[0]).for_each(|(name, part)| rows.add(&format!("  {name}"), &show(part)));
             return;
         };
-        let scalar = |i: &usize| at.model.inputs()[*i].shape.is_scalar();
+        let scalar = |i: &usize| at.model().inputs()[*i].shape.is_scalar();
         let line = |i: usize| vec![format!("a {}", show(&a[i])), format!("b {}", show(&b[i])), between(i)];
         let lines: Vec<Vec<String>> = (0..names.len()).filter(scalar).map(line).collect();
         let table = show::columns(&lines, &[]);
@@ -225,10 +225,10 @@ impl Told<'_> {
             ("proved", known.proved.into()),
             ("bounds", pairs(at.json(&low), at.json(&high))),
             ("value", show::near(&at.values()[self.output])),
-            ("kinks", at.model.kinks().len().into()),
+            ("kinks", at.model().kinks().len().into()),
         ];
         members.extend(at.json_exactness());
-        if !at.model.is_exact() {
+        if !at.model().is_exact() {
             let radius = |e: &crease_oracles::ConservativeElement| at.json_radius(e.radius.as_deref());
             members.push(("radius", known.elements.iter().filter_map(radius).map(|(_, r)| r).collect()));
         }
@@ -239,7 +239,7 @@ impl Told<'_> {
         {
             members.push(("exact", show::object([("elements", elements), ("bounds", pairs(low, high))])));
         }
-        let choices = at.model.kinks().iter().enumerate().map(|(k, kink)| {
+        let choices = at.model().kinks().iter().enumerate().map(|(k, kink)| {
             let weights =
                 |e: &crease_oracles::ConservativeElement| e.choices[k].iter().map(show::number).collect::<Value>();
             at.json_kink(kink, vec![("weights", known.elements.iter().map(weights).collect())])

@@ -41,7 +41,7 @@ impl Contains {
                 format!("no Clarke subgradient: it is beyond all of them along {}", show(direction))
             }
             Membership::Outside { coordinate, bounds: (low, high) } => {
-                let name = name_of(&at.model, *coordinate);
+                let name = name_of(at.model(), *coordinate);
                 let number =
                     |x: &Rational| show::answer(&at::answer(Shape::scalar(), std::slice::from_ref(x), None), false);
                 match (number(low), number(high)) {
@@ -77,14 +77,14 @@ impl Contains {
             Membership::NotClarke { direction } => members.push(("beyond", at.json(direction))),
             Membership::ConservativeOnly { direction, choices } => {
                 members.push(("beyond", at.json(direction)));
-                let choices = at.model.kinks().iter().zip(choices).map(|(kink, weights)| {
+                let choices = at.model().kinks().iter().zip(choices).map(|(kink, weights)| {
                     let weights = weights.iter().map(show::number).collect();
                     at.json_kink(kink, vec![("weights", weights)])
                 });
                 members.push(("choices", choices.collect()));
             }
             Membership::Outside { coordinate, bounds: (low, high) } => {
-                members.push(("coordinate", name_of(&at.model, *coordinate).into()));
+                members.push(("coordinate", name_of(at.model(), *coordinate).into()));
                 members.push(("bounds", vec![show::number(low), show::number(high)].into()));
             }
             Membership::Gradient | Membership::NotDecided => {}

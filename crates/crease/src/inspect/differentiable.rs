@@ -53,12 +53,13 @@ pub fn differentiable<'p>(
             return Ok(Differentiable { answer, certificate: None, kept: false });
         }
     };
-    let (output, element) = at.scalar_output("differentiability", ask.output)?;
+    let (output, _) = at.scalar_output("differentiability", ask.output)?;
     let effort =
         Effort { limits: ask.limits.clone(), seed: ask.seed, proof: ask.proof, watch: ask.watch, ..Effort::default() };
-    let decision = at.ask(|model| {
-        let decision = crease_oracles::differentiable(model, element, &effort)?;
-        let close = |e: &ClarkeElement| accurate_vector(model.precision().bits, &e.gradient, e.radius.as_deref());
+    let decision = at.ask(|session| {
+        let decision = session.differentiable(&effort)?;
+        let bits = session.model().precision().bits;
+        let close = |e: &ClarkeElement| accurate_vector(bits, &e.gradient, e.radius.as_deref());
         let open = matches!(&decision.verdict, Verdict::Unknown { limit: Limit::Bits(_), .. });
         let open = open || !decision.verdict.elements().iter().all(close);
         Ok((decision, open))
@@ -152,7 +153,7 @@ impl Answered<'_> {
                 rows.vector("direction", &at.names(), &direction, "", wide);
             }
         }
-        rows.add("kinks", &show::count(at.model.kinks().len()));
+        rows.add("kinks", &show::count(at.model().kinks().len()));
         let c = &decision.counts;
         if c.atoms > 0 {
             let parts = [
@@ -184,7 +185,7 @@ impl Answered<'_> {
         let mut members: Vec<(&'static str, Value)> = vec![
             ("verdict", decision.verdict.word().into()),
             ("gradients", found.iter().map(side).collect()),
-            ("kinks", at.model.kinks().len().into()),
+            ("kinks", at.model().kinks().len().into()),
             ("by", decision.by.to_string().into()),
         ];
         if let Verdict::Unknown { limit, .. } = &decision.verdict {

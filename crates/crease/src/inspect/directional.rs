@@ -52,7 +52,8 @@ pub fn directional<'p>(
         return Ok(Directional { how, directions });
     }
     let mut at = At::new(program, point, ask)?;
-    let derivatives = at.ask(|model| {
+    let derivatives = at.ask(|session| {
+        let model = session.model();
         let wrong = |d: &[Rational]| OracleError::Dimension { expected: model.dimension(), got: d.len() };
         let along = |d: &Vec<Rational>| model.along(d).ok_or_else(|| wrong(d));
         let all = directions.iter().map(along).collect::<Result<Vec<_>, _>>()?;
@@ -150,7 +151,7 @@ fn by_output(at: &At<'_>, elements: &[Mixed]) -> Vec<Answer> {
         rest = others;
         known(shape.clone(), these)
     };
-    at.model.output_shapes().iter().map(part).collect()
+    at.model().output_shapes().iter().map(part).collect()
 }
 
 fn text(at: &At<'_>, directions: &[Vec<Rational>], derivatives: &[Vec<Mixed>]) -> String {
@@ -164,7 +165,7 @@ fn text(at: &At<'_>, directions: &[Vec<Rational>], derivatives: &[Vec<Mixed>]) -
     for line in show::columns(&lines, &[]).lines() {
         rows.add("along", line);
     }
-    let kinks = at.kinks(at.model.kinks().iter().map(|k| (k, Vec::new())));
+    let kinks = at.kinks(at.model().kinks().iter().map(|k| (k, Vec::new())));
     rows.block("kinks", &show::columns(&kinks, &[]));
     at.exactness(&mut rows);
     rows.text()
@@ -173,13 +174,13 @@ fn text(at: &At<'_>, directions: &[Vec<Rational>], derivatives: &[Vec<Mixed>]) -
 fn json(at: &At<'_>, derivatives: &[Vec<Mixed>]) -> Value {
     let near = |d: &Vec<Mixed>| show::one_or_list(by_output(at, d).iter().map(show::near).collect());
     let mut members = vec![("derivatives", derivatives.iter().map(near).collect())];
-    members.push(("kinks", at.model.kinks().len().into()));
+    members.push(("kinks", at.model().kinks().len().into()));
     members.extend(at.json_exactness());
     let off = |d: &Vec<Mixed>| {
         let parts: Option<Vec<Value>> = by_output(at, d).iter().map(show::radius).collect();
         parts.map(show::one_or_list)
     };
-    if let Some(off) = derivatives.iter().map(off).collect::<Option<Value>>().filter(|_| !at.model.is_exact()) {
+    if let Some(off) = derivatives.iter().map(off).collect::<Option<Value>>().filter(|_| !at.model().is_exact()) {
         members.push(("radius", off));
     }
     let exact = |d: &Vec<Mixed>| {

@@ -5,7 +5,7 @@ use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Rows, width};
 use crease_core::cost::{Prices, cost};
 use crease_core::{Program, Rational};
-use crease_oracles::{Lexicographic as Found, accurate_vector, identity, lexicographic_forward};
+use crease_oracles::{Lexicographic as Found, accurate_vector, identity};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
@@ -54,8 +54,8 @@ pub fn lexicographic<'p>(
     ask: &Ask<'_>,
 ) -> Result<Lexicographic<'p>, InspectError> {
     let mut at = At::new(program, point, ask)?;
-    let (output, element) = at.scalar_output("a lexicographic derivative", ask.output)?;
-    let (p, nodes) = (at.model.dimension(), at.model.len());
+    let (output, _) = at.scalar_output("a lexicographic derivative", ask.output)?;
+    let (p, nodes) = (at.model().dimension(), at.model().len());
     let most = usize::try_from(ask.limits.basis).unwrap_or(usize::MAX);
     let too_large = |message: String| Err(InspectError::Other(message));
     let directions = match &basis.directions {
@@ -67,9 +67,9 @@ pub fn lexicographic<'p>(
         }
         None => identity(p),
     };
-    let found = at.ask(|model| {
-        let found = crease_oracles::lexicographic(model, element, &directions)?;
-        let close = accurate_vector(model.precision().bits, &found.gradient, found.radius.as_deref());
+    let found = at.ask(|session| {
+        let found = session.lexicographic(&directions)?;
+        let close = accurate_vector(session.model().precision().bits, &found.gradient, found.radius.as_deref());
         Ok((found, !close))
     })?;
     let forward = match basis.forward {
@@ -78,7 +78,7 @@ pub fn lexicographic<'p>(
                 "vector forward mode would carry {p} numbers for each of {nodes} nodes; leave out --forward"
             ));
         }
-        true => Some(lexicographic_forward(&at.model, element, &directions)?),
+        true => Some(at.session().lexicographic_forward(&directions)?),
         false => None,
     };
     let price = cost(program).at(&Prices::unit());
@@ -96,7 +96,7 @@ impl Lexicographic<'_> {
             [g] => width([&*value, &show::answer(g, false)]),
             _ => 0,
         };
-        let remark = match at.model.kinks() {
+        let remark = match at.model().kinks() {
             [] => "the gradient: no kink matters here",
             _ => "the lexicographic derivative along the basis, a Clarke subgradient",
         };
@@ -107,7 +107,7 @@ impl Lexicographic<'_> {
             Some(j) => format!("settled by the {} direction, {}", ordinal(j + 1), at.shown(&self.basis[*j], None)),
             None => "its sides are the same".into(),
         };
-        let lines = at.model.kinks().iter().zip(&found.settled);
+        let lines = at.model().kinks().iter().zip(&found.settled);
         let lines = lines.map(|(kink, j)| (kink, if self.trace { vec![settled(j)] } else { Vec::new() }));
         rows.block("kinks", &show::columns(&at.kinks(lines), &[]));
         at.exactness(&mut rows);
@@ -153,7 +153,7 @@ impl Lexicographic<'_> {
             ("value", show::near(value)),
             ("gradient", at.json(&found.gradient)),
             ("kind", "lexicographic".into()),
-            ("kinks", at.model.kinks().len().into()),
+            ("kinks", at.model().kinks().len().into()),
             ("directions", found.directions.into()),
         ];
         members.extend(at.json_exactness());
@@ -164,7 +164,7 @@ impl Lexicographic<'_> {
             members.push(("exact", show::object(exact)));
         }
         let settled = at
-            .model
+            .model()
             .kinks()
             .iter()
             .zip(&found.settled)

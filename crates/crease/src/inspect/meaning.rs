@@ -8,12 +8,11 @@ use super::{Ask, Status};
 use crate::show::{self, Rows};
 use crease_core::cost::tally;
 use crease_core::differentiate::Selection;
-use crease_core::local::{Exactness, LocalError, LocalModel, Precision, localize_within};
+use crease_core::local::{Exactness, LocalError, Precision};
 use crease_core::{Limits, Origin, Program, Rational, Tensor};
 use crease_oracles::{
-    AskError, ClarkeElement, Conservative, Decision, Effort, KinkReport, Limit, Membership, OracleError, Verdict,
-    accurate_vector, ask_model, clarke_element, conservative, differentiable, gradient_at_choices, membership,
-    membership_among, neighbouring_gradients,
+    AskError, ClarkeElement, Conservative, Decision, Effort, KinkReport, Limit, Membership, OracleError, Session,
+    Verdict, accurate_vector, ask,
 };
 use serde_json::Value;
 
@@ -35,8 +34,8 @@ pub enum Meaning {
 /// What the oracles say of a point.
 #[derive(Debug)]
 pub struct Known {
-    /// The local model.
-    pub model: LocalModel,
+    /// The session in which it was asked, and what was computed there.
+    pub session: Session<'static>,
     /// What it says.
     pub answers: Answers,
 }
@@ -64,25 +63,25 @@ impl std::ops::Deref for Known {
     }
 }
 
-/// Asks a model everything, and whether more bits would make the answers better.
-fn answers(model: &LocalModel, joints: bool, asked: &Ask<'_>) -> Result<(Answers, bool), OracleError> {
+/// Asks everything, and whether more bits would make the answers better.
+fn answers(session: &Session<'_>, joints: bool, asked: &Ask<'_>) -> Result<(Answers, bool), OracleError> {
     // what could not be told is worth more bits, and then it is not told
     let told = |e: OracleError| match e {
         e @ OracleError::Undecided { .. } => Ok(one_line(&e.to_string())),
         e => Err(e),
     };
-    let clarke = clarke_element(model, 0, asked.seed).map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c)))?;
-    let conservative = conservative(model, 0).map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c)))?;
+    let clarke = session.clarke_element(asked.seed).map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c)))?;
+    let conservative = session.conservative().map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c.clone())))?;
     let limits = asked.search_limits();
     let effort = Effort { limits, seed: asked.seed, proof: asked.proof, watch: asked.watch, ..Effort::default() };
-    let decision = differentiable(model, 0, &effort)?;
+    let decision = session.differentiable(&effort)?;
     let selection = &asked.how.selection;
     let report = match asked.report {
-        true => Some(KinkReport::new(model, 0, selection, &asked.limits)?),
+        true => Some(KinkReport::new(session, selection, &asked.limits)?),
         false => None,
     };
-    let selected = if joints { None } else { selected(model, selection)? };
-    let bits = model.precision().bits;
+    let selected = if joints { None } else { selected(session, selection)? };
+    let bits = session.model().precision().bits;
     let close = clarke.as_ref().is_ok_and(|c| accurate_vector(bits, &c.gradient, c.radius.as_deref()));
     let open = !close || conservative.is_err();
     let open = open || matches!(decision.verdict, Verdict::Unknown { limit: Limit::Bits(_), .. });
@@ -106,12 +105,8 @@ impl Meaning {
         let afford = u128::from(limits.local_bits) / operations.max(1);
         let afford = u32::try_from(afford).unwrap_or(u32::MAX).max(precision.bits);
         let precision = Precision { limit: precision.limit.min(afford), ..precision };
-        let mut model = match localize_within(p, at, precision) {
-            Ok(model) => model,
-            Err(e) => return refused(&e),
-        };
-        match ask_model(&mut model, p, at, |model| answers(model, joints, asked)) {
-            Ok(answers) => Meaning::Known(Box::new(Known { model, answers })),
+        match ask(p, at, 0, precision, |session| answers(session, joints, asked)) {
+            Ok((session, answers)) => Meaning::Known(Box::new(Known { session, answers })),
             Err(AskError::Local(e)) => refused(&e),
             Err(AskError::Oracle(e)) => Meaning::Unknown(one_line(&e.to_string())),
         }
@@ -189,9 +184,9 @@ impl Meaning {
 
 /// What a selection gives in exact arithmetic; nothing if its choices are no weights of single kinks. Of an enclosed model it has the
 /// middles, which are compared with nothing.
-fn selected(model: &LocalModel, selection: &Selection) -> Result<Option<Vec<Rational>>, OracleError> {
-    let choices: Option<Vec<Vec<Rational>>> = model.kinks().iter().map(|k| k.weights(selection)).collect();
-    choices.map(|c| gradient_at_choices(model, 0, &c)).transpose()
+fn selected(session: &Session<'_>, selection: &Selection) -> Result<Option<Vec<Rational>>, OracleError> {
+    let choices: Option<Vec<Vec<Rational>>> = session.model().kinks().iter().map(|k| k.weights(selection)).collect();
+    choices.map(|c| session.gradient_at_choices(&c)).transpose()
 }
 
 /// Why there is no local model, in one line.
@@ -236,7 +231,7 @@ impl Known {
         let exact: Option<Vec<&Tensor<Rational>>> = gradient.iter().map(|a| a.exact.as_ref()).collect();
         match (exact, &self.selected, vector.1) {
             // without kinks in the model no selection plays a part
-            (_, Some(_), Some(_)) if self.model.kinks().is_empty() && done.certain => Some(true),
+            (_, Some(_), Some(_)) if self.session.model().kinks().is_empty() && done.certain => Some(true),
             (_, _, Some(_)) => None,
             (Some(exact), _, None) => Some(exact.iter().flat_map(|t| t.data()).eq(vector.0)),
             (None, Some(selected), None) if done.certain => Some(selected == vector.0),
@@ -245,13 +240,13 @@ impl Known {
     }
 
     fn by_input(&self, vector: &[Rational], radius: Option<&[Rational]>) -> Vec<Answer> {
-        at::by_input(&self.model, vector, radius)
+        at::by_input(self.session.model(), vector, radius)
     }
 
     fn lines(&self, rows: &mut Rows, names: &[&str], width: usize) {
         let known = self.singleton().is_some() || self.decision_gradient().is_some();
         let mut remark = if known { "the gradient" } else { "a Clarke subgradient" }.to_string();
-        if let Exactness::Enclosed { bits } = self.model.exactness() {
+        if let Exactness::Enclosed { bits } = self.session.model().exactness() {
             remark.push_str(&format!(", by enclosures of {bits} bits"));
         }
         match &self.clarke {
@@ -266,7 +261,7 @@ impl Known {
             Ok(c) => c,
             Err(why) => return rows.add("conservative", &format!("not told: {why}")),
         };
-        let (verdict, _) = sentence(&self.model, conservative);
+        let (verdict, _) = sentence(self.session.model(), conservative);
         rows.add("conservative", &verdict);
         let elements: Vec<Vec<Answer>> =
             conservative.elements.iter().map(|e| self.by_input(&e.gradient, e.radius.as_deref())).collect();
@@ -310,7 +305,7 @@ impl Known {
     }
 
     fn report(&self, report: &KinkReport, rows: &mut Rows, p: &Program) {
-        let lines = self.model.kinks().iter().zip(&report.active).map(|(kink, line)| {
+        let lines = self.session.model().kinks().iter().zip(&report.active).map(|(kink, line)| {
             let mut picked = format!("picked {}", at::choice(kink, &line.weights));
             if !line.followed {
                 picked.push_str(" (in place of equal parts)");
@@ -368,7 +363,7 @@ impl Known {
                     ("direction", near(&c.direction)),
                     ("proved", c.proved.into()),
                 ];
-                clarke.extend(at::json_exactness(&self.model));
+                clarke.extend(at::json_exactness(self.session.model()));
                 if let Some(gradient) = exact(&c.gradient, c.radius.as_deref()) {
                     clarke.push(("exact", show::object([("gradient", gradient)])));
                 }
@@ -443,7 +438,7 @@ impl Known {
     /// neighbouring gradients, within limits.
     pub(crate) fn judge(&self, vector: &[Rational], directions: u64, limits: &Limits) -> Status {
         let undecided = |why: &str| Status::Undecided(why.into());
-        if vector.len() != self.model.dimension() {
+        if vector.len() != self.session.model().dimension() {
             return undecided("it has not as many numbers as the program has inputs");
         }
         match self.decision_gradient() {
@@ -455,9 +450,11 @@ impl Known {
             Ok(known) => known,
             Err(why) => return Status::Undecided(why.clone()),
         };
-        let place = match membership(&self.model, 0, known, vector, directions) {
-            Ok(Membership::NotDecided) => neighbouring_gradients(&self.model, 0, limits)
-                .and_then(|all| membership_among(&self.model, 0, known, &all, vector)),
+        let session = &self.session;
+        let place = match session.membership(vector, directions) {
+            Ok(Membership::NotDecided) => {
+                session.neighbouring_gradients(limits, |_| ()).and_then(|all| session.membership_among(&all, vector))
+            }
             told => told,
         };
         match place {

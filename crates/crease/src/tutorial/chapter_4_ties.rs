@@ -73,14 +73,14 @@
 //! # use crease::{formats::parse, Function, Rational, Selection, Tensor};
 //! # let source = "program lasso(a, b) { let r = 2 * a + b - 2 return r * r + abs(a) + abs(b) }";
 //! # let lasso = Function::from((**parse(source)?.main()).clone());
-//! use crease::{local::localize, oracles::KinkReport, Limits};
+//! use crease::{local::localize, oracles::{KinkReport, Session}, Limits};
 //!
 //! let hits = lasso.kinks(&[0.875, 0.0])?;
 //! assert_eq!((hits.len(), hits[0].site.shown.as_str()), (1, "abs(b)"));
 //!
 //! let q = |n, d| Rational::new(n, d).unwrap();
 //! let model = localize(lasso.program(), &[Tensor::scalar(q(7, 8)), Tensor::scalar(q(0, 1))])?;
-//! let report = KinkReport::new(&model, 0, &Selection::paper(), &Limits::default())?;
+//! let report = KinkReport::new(&Session::new(&model, 0), &Selection::paper(), &Limits::default())?;
 //! assert_eq!(report.gradient, [q(0, 1), q(-3, 2)]);
 //! assert_eq!(report.bounds[1], (q(-3, 2), q(1, 2))); // under any selection the second coordinate is in between
 //! assert_eq!((report.nearest[0].operation, report.nearest[0].margin), ("abs", 0.875)); // the next kink: abs(a)

@@ -130,16 +130,16 @@
 //!
 //! ```
 //! use crease::{local::localize, relu, trace, Rational, Tensor};
-//! use crease::oracles::{conservative, membership_among, neighbouring_gradients, Membership};
+//! use crease::oracles::{Membership, Session};
 //!
 //! let identity = trace(1, |x| relu(x[0]) - relu(-x[0]))?;
 //! let model = localize(&identity, &[Tensor::scalar(Rational::ZERO)])?;
-//! let all = neighbouring_gradients(&model, 0, &Default::default())?;
+//! let session = Session::new(&model, 0); // what several questions share is computed once
+//! let all = session.neighbouring_gradients(&Default::default(), |_| ())?;
 //! assert_eq!((all.gradients.len(), &all.gradients[0].gradient[0]), (1, &Rational::ONE));
 //!
 //! // so the answer of backprop, 0, is an element of the conservative gradient and of nothing better
-//! let known = conservative(&model, 0)?;
-//! let place = membership_among(&model, 0, &known, &all, &[Rational::ZERO])?;
+//! let place = session.membership_among(&all, &[Rational::ZERO])?;
 //! assert!(matches!(place, Membership::ConservativeOnly { .. }));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -196,7 +196,7 @@
 //!
 //! - Find the minimum of the lasso when the charge for `b` is 1/4 of what it is. At which kink is it now?
 //! - Is (0, 0) a Clarke subgradient of the lasso at its minimum? Ask
-//!   [`membership_among`](crate::oracles::membership_among), and have it certified.
+//!   [`membership_among`](crate::oracles::Session::membership_among), and have it certified.
 //! - Localize `abs(b - a * a) - abs(b)` at 0. Why is its list of limits not called complete?
 //!
 //! The details: [`local`](crate::local) for the model, [`oracles`](crate::oracles) for a table of all that can be asked

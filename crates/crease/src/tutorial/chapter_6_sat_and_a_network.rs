@@ -164,8 +164,7 @@
 //! #     vec![squared(network.apply(x, 4, weights).expect("the weights are the network's"), target)]
 //! # })?;
 //! # let first = network.weights(4)?;
-//! use crease::oracles::{conservative, differentiable, membership_among, neighbouring_gradients};
-//! use crease::oracles::{Effort, Membership, Verdict};
+//! use crease::oracles::{Effort, Membership, Session, Verdict};
 //! use crease::{gradient, local::localize, run, How, Rational, Selection};
 //!
 //! let exact = |w: &[Tensor<f64>]| -> Vec<Tensor<Rational>> {
@@ -190,16 +189,16 @@
 //!
 //! let model = localize(&loss, &exact(&second))?;
 //! assert_eq!(model.kinks().len(), 2);
-//! assert!(matches!(differentiable(&model, 0, &Effort::default())?.verdict, Verdict::No(_)));
-//! let all = neighbouring_gradients(&model, 0, &Default::default())?;
+//! let session = Session::new(&model, 0);
+//! assert!(matches!(session.differentiable(&Effort::default())?.verdict, Verdict::No(_)));
+//! let all = session.neighbouring_gradients(&Default::default(), |_| ())?;
 //! assert_eq!((all.gradients.len(), all.complete()), (4, true));
 //!
-//! let known = conservative(&model, 0)?;
 //! for choice in ["relu=0", "relu=1/2"] {
 //!     let how = How::default().select(Selection::parse(choice)?);
 //!     let picked = run(&gradient(&loss, &how)?, &exact(&second))?;
 //!     let picked: Vec<Rational> = picked.into_iter().flat_map(Tensor::into_data).collect();
-//!     let place = membership_among(&model, 0, &known, &all, &picked)?;
+//!     let place = session.membership_among(&all, &picked)?;
 //!     assert!(matches!(place, Membership::Vertex { .. } | Membership::Hull { .. })); // a Clarke subgradient
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -131,9 +131,9 @@ fn winners(normal: &NormalForm, direction: &[Rational]) -> Vec<(usize, Vec<Ratio
 /// A form in the coordinates of the direction, each kink in it replaced by the form that wins.
 fn linear(form: &Form, wins: &[(usize, Vec<Rational>)], dimension: usize) -> Vec<Rational> {
     let mut row = vec![Rational::ZERO; dimension];
-    form.directions.iter().for_each(|(i, c)| row[*i] += c);
-    for (k, c) in &form.kinks {
-        row.iter_mut().zip(&wins[*k].1).for_each(|(a, b)| a.add_mul(c, b));
+    form.split(dimension).0.iter().for_each(|(i, c)| row[*i] += c);
+    for (k, c) in form.beyond(dimension) {
+        row.iter_mut().zip(&wins[k].1).for_each(|(a, b)| a.add_mul(c, b));
     }
     row
 }
