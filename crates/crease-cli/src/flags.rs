@@ -58,6 +58,21 @@ impl PrecisionArgs {
     }
 }
 
+/// How long it may take.
+#[derive(Args)]
+pub struct TimeArgs {
+    /// Give up after so many seconds
+    #[arg(long, value_name = "S")]
+    seconds: Option<f64>,
+}
+
+impl TimeArgs {
+    /// These limits, within that time from now.
+    pub fn within(&self, limits: Limits) -> Result<Limits> {
+        within(limits, self.seconds)
+    }
+}
+
 /// The limits where no flag tells, for work of which nothing is left if Ctrl-C ends it.
 pub fn limits() -> Limits {
     Limits::default().cancelled_by(Interrupt::listen_or_end().cancel())

@@ -4,7 +4,7 @@ use crate::along;
 use crate::commands::differentiable::write_certificate;
 use crate::commands::printed;
 use crate::fault;
-use crate::flags;
+use crate::flags::TimeArgs;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::source::Source;
@@ -27,9 +27,8 @@ pub struct Listing {
     #[arg(long, value_name = "N", requires = "all", default_value_t = Limits::DEFAULT.gradients)]
     max_gradients: usize,
 
-    /// Stop after so many seconds
-    #[arg(long, value_name = "S", requires = "all")]
-    seconds: Option<f64>,
+    #[command(flatten)]
+    pub time: TimeArgs,
 
     /// Ask where a vector lies, such as the answer of a framework; names left out are 0
     #[arg(long, value_name = "VECTOR", requires = "all", allow_hyphen_values = true)]
@@ -54,7 +53,7 @@ impl Listing {
         let limits = Limits {
             cells: self.max_cells.unwrap_or(u64::MAX),
             gradients: self.max_gradients,
-            ..flags::within(ask.limits, self.seconds)?
+            ..self.time.within(ask.limits)?
         };
         let ask = Ask { limits, ..ask };
         let inputs = source.inputs()?;

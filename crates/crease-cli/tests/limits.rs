@@ -136,3 +136,20 @@ fn tables_and_simplify_have_limits_of_their_own() {
     let text = ok(&["simplify", "-e", "(x + y) * (x - y) * (x + 2) * (y + 3)", "--seconds", "0"]);
     assert!(text.contains("time is up (--seconds)"), "{text}");
 }
+
+#[test]
+fn time_is_a_limit_of_every_question_about_a_point() {
+    // 8,192 calls, each of them two operations
+    let path = doubled(13);
+    let at = ["--at", "x=0", "--seconds"];
+    for command in [&["directional", "--along", "x=1"][..], &["lexicographic"], &["conservative"], &["clarke"]] {
+        let message = fault(&[&command[..1], &[&path], &at, &["0"], &command[1..]].concat());
+        assert!(message.contains("time is up"), "{command:?}: {message}");
+        ok(&[&command[..1], &[&path], &at, &["1000"], &command[1..]].concat());
+    }
+    for command in ["grad", "eval"] {
+        let message = fault(&[&[command, &path][..], &at, &["0"]].concat());
+        assert!(message.contains("time is up"), "{command}: {message}");
+        assert!(fault(&[command, "-e", "x", "--at", "x=0", "--seconds=-1"]).contains("not negative"));
+    }
+}

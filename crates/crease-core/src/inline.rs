@@ -68,9 +68,9 @@ pub fn inline_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
     Ok(inline_all(p, limit)?.0)
 }
 
-/// Like [`inline`], with the equation of `p` from which each equation came.
-pub(crate) fn inline_traced(p: &Program) -> Result<(Program, Vec<u32>), InlineError> {
-    inline_all(p, MAX_INLINED)
+/// Like [`inline_within`], with the equation of `p` from which each equation came.
+pub(crate) fn inline_traced(p: &Program, limit: u64) -> Result<(Program, Vec<u32>), InlineError> {
+    inline_all(p, limit)
 }
 
 fn inline_all(p: &Program, limit: u64) -> Result<(Program, Vec<u32>), InlineError> {

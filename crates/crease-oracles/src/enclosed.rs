@@ -7,6 +7,7 @@
 
 use crate::sweep::{backward, forward, leaves_seams};
 use crate::{OracleError, Session};
+use crease_core::Limits;
 use crease_core::local::{LocalError, LocalModel, Node, NodeId, Precision, localize_within};
 use crease_core::number::{Mixed, Number, Rational};
 use crease_core::{Program, Tensor};
@@ -116,12 +117,12 @@ pub(crate) fn for_each_argument(node: Node<'_>, mut each: impl FnMut(NodeId)) {
 /// Whether numbers are as accurate as doubles are, or as accurate as it is worth.
 ///
 /// ```
-/// use crease_core::{exp, local::{localize_within, Precision}, trace, Rational, Tensor};
+/// use crease_core::{exp, local::{localize_within, Precision}, trace, Limits, Rational, Tensor};
 /// use crease_oracles::accurate;
 /// // 1 / (exp(10^-15) - 1) loses 50 bits
 /// let p = trace(1, |x| x[0] / (exp(x[0]) - 1.0)).unwrap();
 /// let at = [Tensor::scalar("1e-15".parse().unwrap())];
-/// let with = |bits| localize_within(&p, &at, Precision { bits, limit: bits }).unwrap();
+/// let with = |bits| localize_within(&p, &at, Precision { bits, limit: bits }, &Limits::default()).unwrap();
 /// assert!(!accurate(with(64).precision().bits, with(64).values()[0].data()));
 /// assert!(accurate(256, with(256).values()[0].data()));
 /// ```
@@ -159,12 +160,13 @@ pub enum AskError {
 /// again with twice the bits, up to the limit.
 ///
 /// ```
-/// use crease_core::{abs, exp, trace, Rational, Tensor, local::Precision};
+/// use crease_core::{abs, exp, trace, Limits, Rational, Tensor, local::Precision};
 /// use crease_oracles::{ask, Effort, Verdict};
 /// // the slopes left and right differ by 10^-20
 /// let p = trace(1, |x| abs((exp(x[0] * 0.0 + 1e-20) - exp(x[0] * 0.0 + 2e-20)) * x[0])).unwrap();
 /// let precision = Precision { bits: 32, limit: 4096 };
-/// let (session, decision) = ask(&p, &[Tensor::scalar(Rational::ZERO)], 0, precision, |session| {
+/// let at = [Tensor::scalar(Rational::ZERO)];
+/// let (session, decision) = ask(&p, &at, 0, precision, &Limits::default(), |session| {
 ///     let decision = session.differentiable(&Effort::default())?;
 ///     let open = matches!(decision.verdict, Verdict::Unknown { .. });
 ///     Ok((decision, open))
@@ -178,10 +180,11 @@ pub fn ask<T>(
     at: &[Tensor<Rational>],
     output: usize,
     precision: Precision,
+    limits: &Limits,
     question: impl FnMut(&Session<'static>) -> Result<(T, bool), OracleError>,
 ) -> Result<(Session<'static>, T), AskError> {
-    let mut session = Session::owning(localize_within(p, at, precision)?, output);
-    let answer = session.ask(p, at, question)?;
+    let mut session = Session::owning(localize_within(p, at, precision, limits)?, output);
+    let answer = session.ask(p, at, limits, question)?;
     Ok((session, answer))
 }
 
@@ -191,13 +194,16 @@ impl Session<'static> {
         &mut self,
         p: &Program,
         at: &[Tensor<Rational>],
+        limits: &Limits,
         mut question: impl FnMut(&Self) -> Result<(T, bool), OracleError>,
     ) -> Result<T, AskError> {
         loop {
             let more = self.model().precision().doubled().filter(|_| !self.model().is_exact());
-            match (question(self), more) {
+            let answer = question(self);
+            // what there is when time is up is the answer
+            match (answer, more.filter(|_| limits.stopped().is_none())) {
                 (Ok((_, true)) | Err(OracleError::Undecided { .. }), Some(more)) => {
-                    *self = Session::owning(localize_within(p, at, more)?, self.output());
+                    *self = Session::owning(localize_within(p, at, more, limits)?, self.output());
                 }
                 (answer, _) => return Ok(answer?.0),
             }

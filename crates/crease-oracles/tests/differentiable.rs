@@ -295,7 +295,8 @@ fn enclosed_models_are_decided_only_where_enclosures_can() {
     .unwrap();
     let zero = [1, 0].map(|x| Tensor::scalar(Rational::from(x)));
     let with = |bits| {
-        let model = localize_within(&almost, &zero, Precision { bits, limit: bits }).unwrap();
+        let model =
+            localize_within(&almost, &zero, Precision { bits, limit: bits }, &crease_core::Limits::default()).unwrap();
         differentiable(&model, 0, &Effort::default()).unwrap().verdict
     };
     assert!(matches!(with(40), Verdict::Unknown { limit: Limit::Bits(40), .. }));

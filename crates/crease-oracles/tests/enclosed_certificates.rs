@@ -35,7 +35,12 @@ fn every_no_by_enclosures_is_certified() {
         let depth = 2 + rng.below(3);
         let Ok(p) = trace(inputs, |x| expression(x, &mut rng, depth)) else { continue };
         let bits = [32, 128, 512][round % 3];
-        let Ok(model) = localize_within(&p, &scalars(&ints(&vec![0; inputs])), Precision { bits, limit: bits }) else {
+        let Ok(model) = localize_within(
+            &p,
+            &scalars(&ints(&vec![0; inputs])),
+            Precision { bits, limit: bits },
+            &crease_core::Limits::default(),
+        ) else {
             continue;
         };
         if model.is_exact() {

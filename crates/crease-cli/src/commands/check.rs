@@ -91,7 +91,8 @@ impl Check {
                     "the certificate is valid, and of a model made with {bits} bits, but the limit is {limit}; to make it again, raise it with --max-bits"
                 );
             }
-            let mut at = At::within(p, &inputs, Precision { bits, limit: bits }).map_err(fault::inspect)?;
+            let mut at =
+                At::within(p, &inputs, Precision { bits, limit: bits }, &flags::limits()).map_err(fault::inspect)?;
             let (_, element) = at.scalar_output("a certificate", self.output).map_err(fault::inspect)?;
             same(checked, &certificate_graph(at.model(), element)?, p.name())?;
             return Ok(at);

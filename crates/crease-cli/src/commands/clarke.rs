@@ -59,6 +59,7 @@ impl Clarke {
         if self.all {
             return self.listing.run(&source, ask, self.json);
         }
+        let ask = Ask { limits: self.listing.time.within(ask.limits)?, ..ask };
         let answer = clarke(&source.program, &source.inputs()?, &ask).map_err(fault::inspect)?;
         Ok(printed(&answer, self.json))
     }

@@ -3,7 +3,7 @@
 use super::printed;
 use crate::along;
 use crate::fault;
-use crate::flags::{self, PrecisionArgs};
+use crate::flags::{self, PrecisionArgs, TimeArgs};
 use crate::source::SourceArgs;
 use anyhow::Result;
 use clap::Args;
@@ -34,6 +34,9 @@ pub struct Conservative {
     #[command(flatten)]
     precision: PrecisionArgs,
 
+    #[command(flatten)]
+    time: TimeArgs,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -44,7 +47,8 @@ impl Conservative {
         let source = self.source.load()?;
         let inputs = source.inputs()?;
         let contains = self.contains.as_deref().map(|v| along::vector("--contains", v, &source)).transpose()?;
-        let ask = Ask { output: self.output, limits: self.precision.within(flags::limits()), ..Ask::default() };
+        let limits = self.time.within(self.precision.within(flags::limits()))?;
+        let ask = Ask { output: self.output, limits, ..Ask::default() };
         let answer = conservative(&source.program, &inputs, contains, &ask).map_err(fault::inspect)?;
         Ok(printed(&answer, self.json))
     }

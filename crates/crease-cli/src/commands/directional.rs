@@ -3,7 +3,7 @@
 use super::printed;
 use crate::along;
 use crate::fault;
-use crate::flags::{self, PrecisionArgs};
+use crate::flags::{self, PrecisionArgs, TimeArgs};
 use crate::source::{Source, SourceArgs};
 use crate::vectors::Vectors;
 use anyhow::{Result, bail};
@@ -40,6 +40,9 @@ pub struct Directional {
     #[command(flatten)]
     precision: PrecisionArgs,
 
+    #[command(flatten)]
+    time: TimeArgs,
+
     /// Compute in f64, compiled
     #[arg(long, conflicts_with = "show")]
     float: bool,
@@ -58,7 +61,8 @@ impl Directional {
         let source = self.source.load()?;
         let inputs = source.inputs()?;
         let numbers = if self.float { Numbers::Float } else { Numbers::Auto };
-        let ask = Ask { numbers, limits: self.precision.within(flags::limits()), ..Ask::default() };
+        let limits = self.time.within(self.precision.within(flags::limits()))?;
+        let ask = Ask { numbers, limits, ..Ask::default() };
         if self.show {
             let at = At::new(&source.program, &inputs, &ask).map_err(fault::inspect)?;
             if !at.model().is_exact() {

@@ -1,7 +1,7 @@
 //! `crease eval`: Algorithm 1 at a point.
 
 use crate::fault;
-use crate::flags::NumberArgs;
+use crate::flags::{NumberArgs, TimeArgs};
 use crate::many::{self, PointsArgs};
 use crate::source::SourceArgs;
 use anyhow::Result;
@@ -29,6 +29,9 @@ pub struct Eval {
     #[command(flatten)]
     numbers: NumberArgs,
 
+    #[command(flatten)]
+    time: TimeArgs,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -36,7 +39,8 @@ pub struct Eval {
 
 impl Eval {
     pub fn run(&self) -> Result<String> {
-        let ask = Ask { numbers: self.numbers.numbers(), limits: self.numbers.limits(), ..Ask::default() };
+        let ask =
+            Ask { numbers: self.numbers.numbers(), limits: self.time.within(self.numbers.limits())?, ..Ask::default() };
         if let Some(mut points) = self.points.read()? {
             let source = self.source.load_for(&mut points)?;
             let task = Task { program: &source.program, watched: None };

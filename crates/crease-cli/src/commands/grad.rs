@@ -2,7 +2,7 @@
 
 use super::printed;
 use crate::fault;
-use crate::flags::{NumberArgs, PrecisionArgs};
+use crate::flags::{NumberArgs, PrecisionArgs, TimeArgs};
 use crate::how::{Direction, HowArgs};
 use crate::many::{self, PointsArgs};
 use crate::source::SourceArgs;
@@ -57,6 +57,9 @@ pub struct Grad {
     #[command(flatten)]
     precision: PrecisionArgs,
 
+    #[command(flatten)]
+    time: TimeArgs,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -72,7 +75,7 @@ impl Grad {
             numbers: self.numbers.numbers(),
             report: self.report,
             proof: false,
-            limits: self.precision.within(self.numbers.limits()),
+            limits: self.time.within(self.precision.within(self.numbers.limits()))?,
             ..Ask::default()
         };
         if let Some(mut points) = self.points.read()? {

@@ -3,7 +3,7 @@
 use super::printed;
 use crate::along;
 use crate::fault;
-use crate::flags::{self, PrecisionArgs};
+use crate::flags::{self, PrecisionArgs, TimeArgs};
 use crate::source::SourceArgs;
 use crate::vectors::Vectors;
 use anyhow::Result;
@@ -47,6 +47,9 @@ pub struct Lexicographic {
     #[command(flatten)]
     precision: PrecisionArgs,
 
+    #[command(flatten)]
+    time: TimeArgs,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -62,7 +65,8 @@ impl Lexicographic {
             None => Some(self.along.iter().map(|d| along::vector("--along", d, &source)).collect::<Result<_>>()?),
         };
         let basis = Basis { directions, forward: self.forward, trace: self.trace };
-        let ask = Ask { output: self.output, limits: self.precision.within(flags::limits()), ..Ask::default() };
+        let limits = self.time.within(self.precision.within(flags::limits()))?;
+        let ask = Ask { output: self.output, limits, ..Ask::default() };
         let answer = lexicographic(&source.program, &inputs, &basis, &ask).map_err(fault::inspect)?;
         Ok(printed(&answer, self.json))
     }

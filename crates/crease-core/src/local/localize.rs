@@ -10,6 +10,7 @@ use super::weigh::Tie;
 use super::{ActiveKink, Exactness, LocalModel, Margin, NodeId, Stored};
 use crate::builder::BuildError;
 use crate::inline::{InlineError, inline_traced};
+use crate::limits::Limits;
 use crate::number::{Mixed, Number, NumberError, Rational};
 use crate::op::Op;
 use crate::program::{Atom, Equation, Program, ProgramId, Site};
@@ -109,25 +110,31 @@ pub enum LocalError {
 /// assert_eq!((away.kinks().len(), away.margins()[0].margin), (0, 3.0));
 /// ```
 pub fn localize(p: &Program, at: &[Tensor<Rational>]) -> Result<LocalModel, LocalError> {
-    localize_within(p, at, Precision::default())
+    localize_within(p, at, Precision::default(), &Limits::default())
 }
 
 /// The local model of a program at a point. Where enclosures cannot tell which branch is taken, it is made again with twice the bits,
-/// up to the limit.
+/// up to the limit of the precision. Of the limits, it keeps to those of expansion and of time.
 ///
 /// ```
-/// use crease_core::{cos, local::{localize_within, LocalError, Precision}, relu, sin, trace, Rational, Tensor};
+/// use crease_core::{cos, local::{localize_within, LocalError, Precision}, relu, sin, trace, Limits, Rational, Tensor};
 /// let p = trace(1, |x| relu(sin(x[0]) * sin(x[0]) + cos(x[0]) * cos(x[0]) - 1.0)).unwrap();
 /// // it is zero, which no number of bits can show
-/// let refused = localize_within(&p, &[Tensor::scalar(Rational::ONE)], Precision { bits: 64, limit: 256 });
+/// let precision = Precision { bits: 64, limit: 256 };
+/// let refused = localize_within(&p, &[Tensor::scalar(Rational::ONE)], precision, &Limits::default());
 /// assert!(matches!(refused, Err(LocalError::Undecided { bits: 256, .. })));
 /// ```
-pub fn localize_within(p: &Program, at: &[Tensor<Rational>], precision: Precision) -> Result<LocalModel, LocalError> {
+pub fn localize_within(
+    p: &Program,
+    at: &[Tensor<Rational>],
+    precision: Precision,
+    limits: &Limits,
+) -> Result<LocalModel, LocalError> {
     check_inputs(p, at, crate::run::Arithmetic::Checked)?;
     let expanded = match is_scalar(p) {
         true => None,
         false => {
-            let (inlined, calls) = inline_traced(p)?;
+            let (inlined, calls) = inline_traced(p, limits.equations)?;
             let (scalar, tensors) = scalarize_traced(&inlined)?;
             let origins: Vec<u32> = tensors.iter().map(|&e| calls[e as usize]).collect();
             Some((scalar, origins))
@@ -135,7 +142,7 @@ pub fn localize_within(p: &Program, at: &[Tensor<Rational>], precision: Precisio
     };
     let mut precision = precision;
     loop {
-        let mut m = Localizer::new(p, precision);
+        let mut m = Localizer::new(p, precision, limits);
         let numbers = at.iter().flat_map(|t| t.data().iter());
         let inputs: Vec<Local> = numbers.enumerate().map(|(i, x)| m.input(i, x)).collect();
         let outputs = match &expanded {
@@ -148,6 +155,9 @@ pub fn localize_within(p: &Program, at: &[Tensor<Rational>], precision: Precisio
         }
     }
 }
+
+/// So many equations are worked on between two looks at the clock.
+const UNWATCHED: u32 = 1024;
 
 /// Whether a program calls nothing and knows no tensors, so that it can be worked on as it is.
 fn is_scalar(p: &Program) -> bool {
@@ -183,6 +193,9 @@ pub(super) struct Localizer<'p> {
     pub model: LocalModel,
     pub zero: NodeId,
     precision: Precision,
+    limits: &'p Limits,
+    /// equations until somebody looks at the clock again
+    unwatched: u32,
     /// for every node but the directions, whether a coefficient below it is enclosed
     pub near: Vec<bool>,
     /// nodes of kinks, with their equations and how they came about: messages are written for those that survive
@@ -201,7 +214,7 @@ pub(super) struct Localizer<'p> {
 }
 
 impl<'p> Localizer<'p> {
-    fn new(root: &'p Program, precision: Precision) -> Self {
+    fn new(root: &'p Program, precision: Precision, limits: &'p Limits) -> Self {
         let directions = root.dimension();
         Localizer {
             root,
@@ -222,6 +235,8 @@ impl<'p> Localizer<'p> {
             },
             zero: NodeId(directions as u32),
             precision,
+            limits,
+            unwatched: UNWATCHED,
             near: vec![false],
             unfinished: Vec::new(),
             bent: false,
@@ -293,6 +308,16 @@ impl Localizer<'_> {
         self.model.margins.push(Margin { operation: self.operation, equation: self.origin, margin });
     }
 
+    /// Looks at the clock, now and then.
+    fn look(&mut self) -> Result<(), LocalError> {
+        self.unwatched -= 1;
+        if self.unwatched > 0 {
+            return Ok(());
+        }
+        self.unwatched = UNWATCHED;
+        self.limits.stopped().map_or(Ok(()), |stop| Err(self.run_error(RunFault::Stopped(stop))))
+    }
+
     /// Carries out a scalar program on values and their nodes.
     pub fn program(
         &mut self,
@@ -311,6 +336,7 @@ impl Localizer<'_> {
                 Origins::Listed(list) => self.origin = list[i] as usize,
                 Origins::Fixed => {}
             }
+            self.look()?;
             if !truths.is_empty() {
                 self.check_truths(&e, &truths)?;
             }

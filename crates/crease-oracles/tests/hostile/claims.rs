@@ -143,7 +143,7 @@ fn answers(case: &Case, directions: &[Vec<Rational>]) -> Said {
         ..Effort::default()
     };
     let precision = Precision { limit: 1024, ..Precision::default() };
-    let asked = crease_oracles::ask(&case.program, &case.inputs(), 0, precision, |session| {
+    let asked = crease_oracles::ask(&case.program, &case.inputs(), 0, precision, &effort.limits, |session| {
         let decided = session.differentiable(&effort)?;
         let open = matches!(decided.verdict, Verdict::Unknown { .. });
         Ok((decided, open))

@@ -3,6 +3,7 @@
 use super::numbers::Answer;
 use super::{Ask, InspectError};
 use crate::show::{self, Rows};
+use crease_core::Limits;
 use crease_core::local::{ActiveKink, Exactness, LocalError, LocalModel, Precision, localize_within};
 use crease_core::number::Mixed;
 use crease_core::{Number, Program, Rational, Shape, Site, Tensor};
@@ -105,12 +106,13 @@ pub struct At<'p> {
     program: &'p Program,
     point: Vec<Tensor<Rational>>,
     session: Session<'static>,
+    limits: Limits,
 }
 
 impl<'p> At<'p> {
     /// Localizes a program, with as many bits as the limits allow.
     pub fn new(program: &'p Program, point: &(impl Coordinates + ?Sized), ask: &Ask<'_>) -> Result<Self, InspectError> {
-        At::within(program, point, precision(ask.limits.bits))
+        At::within(program, point, precision(ask.limits.bits), &ask.limits)
     }
 
     /// The same with this precision.
@@ -118,10 +120,11 @@ impl<'p> At<'p> {
         program: &'p Program,
         point: &(impl Coordinates + ?Sized),
         precision: Precision,
+        limits: &Limits,
     ) -> Result<Self, InspectError> {
         let point = point.inputs(program)?;
-        let session = Session::owning(localize_within(program, &point, precision)?, 0);
-        Ok(At { program, point, session })
+        let session = Session::owning(localize_within(program, &point, precision, limits)?, 0);
+        Ok(At { program, point, session, limits: limits.clone() })
     }
 
     /// The program.
@@ -149,7 +152,7 @@ impl<'p> At<'p> {
             let values = model.values().iter().flat_map(|t| t.data());
             Ok((answer, open || !accurate(model.precision().bits, values)))
         };
-        match self.session.ask(self.program, &self.point, again) {
+        match self.session.ask(self.program, &self.point, &self.limits, again) {
             Ok(answer) => Ok(answer),
             Err(AskError::Local(e)) => Err(e.into()),
             Err(AskError::Oracle(e)) => Err(e.into()),

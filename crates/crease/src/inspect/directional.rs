@@ -32,7 +32,7 @@ pub struct Directional<'p> {
 #[derive(Debug)]
 enum How<'p> {
     /// By the local model.
-    Model { at: At<'p>, derivatives: Vec<Vec<Mixed>> },
+    Model { at: Box<At<'p>>, derivatives: Vec<Vec<Mixed>> },
     /// In f64, compiled.
     Floats { program: &'p Program, done: Computed, derivatives: Vec<Vec<Answer>> },
 }
@@ -60,7 +60,7 @@ pub fn directional<'p>(
         let close = accurate(model.precision().bits, all.iter().flatten());
         Ok((all, !close))
     })?;
-    Ok(Directional { how: How::Model { at, derivatives }, directions })
+    Ok(Directional { how: How::Model { at: Box::new(at), derivatives }, directions })
 }
 
 /// The answer in f64; nothing if that is for the local model to give.

@@ -105,7 +105,7 @@ impl Meaning {
         let afford = u128::from(limits.local_bits) / operations.max(1);
         let afford = u32::try_from(afford).unwrap_or(u32::MAX).max(precision.bits);
         let precision = Precision { limit: precision.limit.min(afford), ..precision };
-        match ask(p, at, 0, precision, |session| answers(session, joints, asked)) {
+        match ask(p, at, 0, precision, limits, |session| answers(session, joints, asked)) {
             Ok((session, answers)) => Meaning::Known(Box::new(Known { session, answers })),
             Err(AskError::Local(e)) => refused(&e),
             Err(AskError::Oracle(e)) => Meaning::Unknown(one_line(&e.to_string())),
