@@ -5,10 +5,10 @@ use crate::points::{Kind, points};
 use crease_core::differentiate::How;
 use crease_core::op::Comparison;
 use crease_core::{
-    Atom, Builder, Conv2d, Kink, Lane, Layout, Op, Program, Rational, Shape, Window, abs, max, relu, trace,
+    Arithmetic, Atom, Builder, Conv2d, Kink, Lane, Layout, Op, Program, Rational, Shape, Window, abs, max, relu, trace,
 };
 use crease_corpus::random::Rng;
-use crease_engine::{Agreement, Compiled, EngineError, Form, Options, clarke, compile, value_and_grad};
+use crease_engine::{Agreement, Backend, Compiled, EngineError, Form, Options, clarke, compile, value_and_grad};
 use std::sync::Arc;
 
 fn shape(dims: &[usize]) -> Shape {
@@ -219,4 +219,54 @@ fn ties_are_told_apart_along_directions_of_any_size() {
     let steep = built(&[("x", &[])], |b, x| b.leaky_relu(x[0], "-100000000000000000000".parse().unwrap()).unwrap());
     assert_eq!(subgradient(&steep, &[0.0], &[1.0]), [1.0]);
     assert_eq!(subgradient(&steep, &[0.0], &[-1.0]), [-1e20]);
+}
+
+/// A sum that overflows, in a lane that is called as a whole, and a minimum after which nothing is seen of it.
+#[test]
+fn what_is_not_finite_and_hidden_later_stops_a_checked_run() {
+    let p = trace(20, |x| {
+        let size = crease_core::concat(x, 0).norm1();
+        crease_core::min(&[size, x[0]])
+    });
+    let mut b = Builder::new("f");
+    let inputs: Vec<_> = (0..20).map(|i| b.input(format!("x{i}"), Shape::scalar()).unwrap()).collect();
+    let size = b.push1(Op::Kink(Kink::Norm1(Lane::Args)), &inputs).unwrap();
+    let least = b.push1(Op::Kink(Kink::Min(Lane::Args)), &[size, inputs[0]]).unwrap();
+    let scalars = b.finish(&[least]).unwrap();
+    let huge = [1e308; 20];
+    for p in [p.unwrap(), scalars] {
+        for backend in [Backend::Auto, Backend::Bytecode, Backend::Native] {
+            for form in [Form::Auto, Form::Scalars, Form::Tensors] {
+                for (arithmetic, stops) in [(Arithmetic::Checked, true), (Arithmetic::Ieee, false)] {
+                    let options = Options::default().form(form).backend(backend).arithmetic(arithmetic);
+                    let c = compile::<f64>(&p, &options).unwrap();
+                    let (inputs, mut y) = (huge.each_ref().map(std::slice::from_ref), [0.0]);
+                    let result = c.run(&mut c.workspace(), &inputs, &mut [&mut y]);
+                    assert_eq!(result.is_err(), stops, "{backend:?} {form:?} {arithmetic:?}: {y:?}");
+                    assert!(stops || y == [1e308], "{y:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The condition of a selection of tensors is one element of a tensor of truth values.
+#[test]
+fn a_condition_may_be_read_through_a_view() {
+    let branch = |scale: i64| {
+        Arc::new(built(&[("x", &[5])], |b, x| {
+            let scale = b.constant(scale);
+            b.mul(x[0], scale).unwrap()
+        }))
+    };
+    for at in 0..5 {
+        let p = built(&[("x", &[5]), ("y", &[5])], |b, x| {
+            let less = b.compare(Comparison::Less, x[0], x[1]).unwrap();
+            let condition = b.at(less, &[at]).unwrap();
+            let ids = [b.callee(branch(2), None).unwrap(), b.callee(branch(-3), None).unwrap()];
+            let y = b.push1(Op::Select(ids.into()), &[condition, x[0]]).unwrap();
+            crease_corpus::operations::weighed(b, y)
+        });
+        check("a selection by an element", &p);
+    }
 }
