@@ -15,7 +15,7 @@ mod price;
 
 pub use crate::number::Count;
 pub(crate) use columns::Columns;
-pub(crate) use count::{Counter, Known, count_equation, known};
+pub(crate) use count::{Counter, count_equation};
 pub use count::{Tally, tally};
 pub use item::{Item, ItemKind, Mode};
 pub use price::{Price, Prices, Ratio, Worst};

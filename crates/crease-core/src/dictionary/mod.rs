@@ -9,7 +9,8 @@ mod lower;
 
 pub use lower::{LowerError, lower};
 
-use crate::cost::{Item, ItemKind, Known, Tally, count_equation, known};
+use crate::cost::{Item, ItemKind, Tally, count_equation};
+use crate::flow::constants::{self, Known, known};
 use crate::op::Smooth;
 use crate::program::{Program, ProgramId, Site};
 use std::collections::{HashMap, HashSet};
@@ -149,11 +150,12 @@ fn outside_one(
             }
             _ => {
                 let mut tally = Tally::default();
-                let results = count_equation(p, &e, |a| known(&constants, a), &mut tally);
+                let args: Vec<Known> = e.args.iter().map(|&a| known(&constants, a)).collect();
+                count_equation(p, &e, &args, &mut tally);
                 if let Some((item, _)) = tally.iter().find(|(item, _)| !dictionary.contains(item)) {
                     found.push(outsider(item.name()));
                 }
-                constants.extend(results);
+                constants.extend(constants::results(p, &e, &args));
             }
         }
     }

@@ -8,6 +8,7 @@ use super::{DiffError, How, Technique, declare, scalar_output, unit_directions};
 use crate::builder::{BuildError, Builder};
 use crate::cost::Columns;
 use crate::cost::Counter;
+use crate::flow::constants::Walk;
 use crate::op::Op;
 use crate::program::{Atom, Callee, Program, ProgramId};
 use crate::shape::{Layout, Shape};
@@ -26,6 +27,8 @@ pub(super) struct Deriver<'h> {
     /// the branches of selections that return several outputs or tensors
     in_selection: HashSet<ProgramId>,
     pub counter: Counter,
+    /// Constants of programs, once for each.
+    pub constants: Walk<()>,
     /// keeps the programs alive whose addresses are keys
     pub keep: Vec<Arc<Program>>,
 }
@@ -50,6 +53,7 @@ impl<'h> Deriver<'h> {
             branches: HashMap::new(),
             in_selection: HashSet::new(),
             counter: Counter::default(),
+            constants: Walk::default(),
             keep: p.library(),
         };
         for q in d.keep.iter().map(|q| &**q).chain([p]) {

@@ -1,7 +1,8 @@
 //! Theorem 2: what differentiating a program costs by the model, and the constants omega_b and omega_f.
 
 use super::{DiffError, How, Mode, Prepared};
-use crate::cost::{Counter, Item, Known, Price, Prices, Tally, count_equation, known};
+use crate::cost::{Item, Price, Prices, Tally, count_equation};
+use crate::flow::constants::{self, Known, Walk, known};
 use crate::number::Count;
 use crate::number::Rational;
 use crate::op::Op;
@@ -43,7 +44,7 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
     let mut prepared = Prepared::new(p, how)?;
     let program = prepared.program().clone();
     let mut out = Overhead { model: Price::default(), omega: Some(Rational::ZERO), attained: None };
-    let mut counter = Counter::default();
+    let mut walk = Walk::<()>::default();
     let mut constants = vec![Known::Nothing; program.inputs().len()];
     // the cost of combining the derivatives of one node that has `pr` predecessors
     let combine = |pr: usize| match mode {
@@ -81,20 +82,18 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
                 };
                 note(&mut out, i, name, g, gd + combine(pr), &one);
                 constants.extend(match e.op {
-                    Op::Call(id) => counter.count(&program.callee(*id).program, args).1,
+                    Op::Call(id) => walk.outputs(&program.callee(*id).program, args).1,
                     _ => vec![Known::Nothing; e.results],
                 });
             }
             _ => {
                 let mut tally = Tally::default();
-                let results = count_equation(&program, &e, |a| known(&constants, a), &mut tally);
+                let args: Vec<Known> = e.args.iter().map(|&a| known(&constants, a)).collect();
+                count_equation(&program, &e, &args, &mut tally);
                 // a tensor is differentiated as a whole: it counts as constant only if all of it is
                 let mut whole = Tally::default();
-                let coarse = |a| match known(&constants, a) {
-                    Known::All => Known::All,
-                    _ => Known::Nothing,
-                };
-                count_equation(&program, &e, coarse, &mut whole);
+                let coarse = |k: &Known| if *k == Known::All { Known::All } else { Known::Nothing };
+                count_equation(&program, &e, &args.iter().map(coarse).collect::<Vec<_>>(), &mut whole);
                 if tally == whole {
                     for (item, n) in tally.iter() {
                         let (g, gd) = item_costs(&item, mode, how, &combine);
@@ -106,7 +105,7 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
                         .fold(Price::default(), |sum, (item, n)| sum + item_costs(&item, mode, how, &combine).1 * n);
                     note(&mut out, i, e.op.to_string(), tally.price(), gd, &one);
                 }
-                constants.extend(results);
+                constants.extend(constants::results(&program, &e, &args));
             }
         }
     }

@@ -8,7 +8,7 @@ use super::rules::{Direction, contract, linearize};
 use super::{DiffError, Technique};
 use crate::builder::{BuildError, Builder};
 use crate::cost::Columns;
-use crate::cost::{Counter, Known};
+use crate::flow::activity::{active, needed};
 use crate::op::{CalleeId, Op};
 use crate::program::{Atom, Equation, Program};
 use crate::shape::Shape;
@@ -93,7 +93,7 @@ impl Deriver<'_> {
         lead: Option<usize>,
     ) -> Result<(Vec<Atom>, Vec<Atom>, Columns), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some(), self.how.max_equations)?;
-        let active = active(p, &mut self.counter);
+        let active = active(p, &mut self.constants);
         let needed = needed(p, &active);
         let width = self.width(lead);
         if let Some(n) = width {
@@ -180,7 +180,7 @@ impl Deriver<'_> {
         seeds: &[Atom],
     ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some(), self.how.max_equations)?;
-        let active = active(p, &mut self.counter);
+        let active = active(p, &mut self.constants);
         let needed = needed(p, &active);
         let mut values: Vec<Atom> = inputs.to_vec();
         let mut steps: Vec<Option<Stepped>> = Vec::with_capacity(p.len());
@@ -342,35 +342,4 @@ fn gradients(b: &Builder, all: &[Atom], skip: usize) -> Result<Vec<Linear>, Diff
         maps.push(Linear { arg: skip + i, result: 0, steps });
     }
     Ok(maps)
-}
-
-/// Which values depend on an input in a way that has a derivative.
-fn active(p: &Program, counter: &mut Counter) -> Vec<bool> {
-    let (_, known) = counter.values(p, vec![Known::Nothing; p.inputs().len()]);
-    let mut active = vec![false; p.values()];
-    active[..p.inputs().len()].fill(true);
-    for e in p.equations() {
-        let flat = matches!(e.op, Op::Compare(_) | Op::Logic(_));
-        if !flat && e.args.iter().any(|a| a.value().is_some_and(|v| active[v.index()])) {
-            // a call may return a constant whatever it is given
-            e.results().for_each(|v| active[v.index()] = known[v.index()] != Known::All);
-        }
-    }
-    active
-}
-
-/// Which equations need their derivative: those with an active result on which an output depends.
-pub(super) fn needed(p: &Program, active: &[bool]) -> Vec<bool> {
-    let mut useful = vec![false; p.values()];
-    for o in p.outputs().iter().filter_map(|o| o.value()) {
-        useful[o.index()] = true;
-    }
-    let mut needed = vec![false; p.len()];
-    for (i, e) in p.equations().enumerate().rev() {
-        if e.results().any(|v| useful[v.index()]) {
-            e.args.iter().filter_map(|a| a.value()).for_each(|v| useful[v.index()] = true);
-            needed[i] = e.results().any(|v| active[v.index()] && useful[v.index()]);
-        }
-    }
-    needed
 }

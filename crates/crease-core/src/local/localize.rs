@@ -4,11 +4,11 @@
 //! ends with [`LocalError::Undecided`], and [`localize_within`] starts again with twice the bits. So a model that exists has no open
 //! branch, and the only doubt in it is that of its [enclosed coefficients](super::Term::radius).
 
-use super::curvature::{self, Class};
 use super::select::Truth;
 use super::weigh::Tie;
 use super::{ActiveKink, Exactness, LocalModel, Margin, NodeId, Stored};
 use crate::builder::BuildError;
+use crate::flow::curvature::{self, Class};
 use crate::inline::{InlineError, inline_traced};
 use crate::limits::Limits;
 use crate::number::{Mixed, Number, NumberError, Rational};

@@ -1,9 +1,9 @@
 //! Nonsmooth operations as maxima of linear forms: what is left of each at a tie.
 
 use super::NodeId;
-use super::curvature::Class;
 use super::localize::{Local, LocalError, Localizer};
 use super::weigh::Tie;
+use crate::flow::curvature::Class;
 use crate::number::{Mixed, Number, Rational};
 use crate::op::{Kink, Ties};
 use std::cmp::Ordering;

@@ -4,10 +4,10 @@
 //! they agree along the border: then their difference is a multiple of the difference that is compared, and the selection is a
 //! linear function plus a multiple of a maximum. Everything else is refused, with the reason.
 
-use super::curvature::Class;
 use super::localize::{Local, LocalError, Localizer, Origins};
 use super::weigh::Tie;
 use super::{Node, NodeId};
+use crate::flow::curvature::Class;
 use crate::number::{Mixed, Number, Rational};
 use crate::op::{Comparison, Logic, Op};
 use crate::program::{Atom, Equation, Program};

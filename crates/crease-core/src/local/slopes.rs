@@ -1,8 +1,8 @@
 //! Slopes of smooth operations, and where they are singular.
 
 use super::NodeId;
-use super::curvature::Class;
 use super::localize::{Local, LocalError, Localizer};
+use crate::flow::curvature::Class;
 use crate::number::{Mixed, Number, NumberError};
 use crate::op::{Numbers, Op, Slope};
 

@@ -10,7 +10,7 @@ use crate::op::{Op, Smooth};
 
 /// How a value depends on the inputs near the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// It is the same in a neighbourhood.
     Constant,
     /// It is piecewise affine in a neighbourhood.
@@ -38,7 +38,7 @@ impl Class {
 
 /// The class of the result of a smooth operation; `zero` says which arguments are exactly 0. Nothing for operations that are not smooth,
 /// or that scalar programs do not have.
-pub(super) fn of_smooth(op: &Op, args: &[Class], zero: impl Fn(usize) -> bool) -> Option<Class> {
+pub(crate) fn of_smooth(op: &Op, args: &[Class], zero: impl Fn(usize) -> bool) -> Option<Class> {
     use Class::Constant;
     let vanishes = |i: usize| args[i] == Constant && zero(i);
     Some(match op {

@@ -1,0 +1,36 @@
+//! What has a derivative, and of what it is needed.
+
+use super::constants::{Known, Walk};
+use crate::op::Op;
+use crate::program::Program;
+
+/// Which values depend on an input in a way that has a derivative.
+pub(crate) fn active(p: &Program, constants: &mut Walk<()>) -> Vec<bool> {
+    let known = constants.values(p);
+    let mut active = vec![false; p.values()];
+    active[..p.inputs().len()].fill(true);
+    for e in p.equations() {
+        let flat = matches!(e.op, Op::Compare(_) | Op::Logic(_));
+        if !flat && e.args.iter().any(|a| a.value().is_some_and(|v| active[v.index()])) {
+            // a call may return a constant whatever it is given
+            e.results().for_each(|v| active[v.index()] = known[v.index()] != Known::All);
+        }
+    }
+    active
+}
+
+/// Which equations need their derivative: those with an active result on which an output depends.
+pub(crate) fn needed(p: &Program, active: &[bool]) -> Vec<bool> {
+    let mut useful = vec![false; p.values()];
+    for o in p.outputs().iter().filter_map(|o| o.value()) {
+        useful[o.index()] = true;
+    }
+    let mut needed = vec![false; p.len()];
+    for (i, e) in p.equations().enumerate().rev() {
+        if e.results().any(|v| useful[v.index()]) {
+            e.args.iter().filter_map(|a| a.value()).for_each(|v| useful[v.index()] = true);
+            needed[i] = e.results().any(|v| active[v.index()] && useful[v.index()]);
+        }
+    }
+    needed
+}

@@ -1,0 +1,226 @@
+//! Which numbers are constants: element by element through structure, and into sub-programs, so that it does not matter whether calls are
+//! expanded or tensors taken apart.
+//!
+//! What a program returns depends on which of its inputs are constants, so a [`Walk`] looks at a program once for each such case,
+//! however often it is called, and on the way makes a [`Summary`] of it: a tally is one.
+
+use crate::op::{Kink, Lane, Op};
+use crate::program::{Atom, Equation, Program, ProgramId};
+use crate::shape::Layout;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Which elements of a value are constants.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Known {
+    /// None of them.
+    Nothing,
+    /// All of them.
+    All,
+    /// Those marked.
+    Some(Arc<[bool]>),
+}
+
+impl Known {
+    pub fn get(&self, i: usize) -> bool {
+        match self {
+            Known::Nothing => false,
+            Known::All => true,
+            Known::Some(mask) => mask[i],
+        }
+    }
+
+    fn from_mask(mask: Vec<bool>) -> Self {
+        if mask.iter().all(|k| *k) {
+            Known::All
+        } else if mask.iter().any(|k| *k) {
+            Known::Some(mask.into())
+        } else {
+            Known::Nothing
+        }
+    }
+}
+
+/// Which elements of an atom are constants.
+pub(crate) fn known(values: &[Known], a: Atom) -> Known {
+    a.value().map_or(Known::All, |v| values[v.index()].clone())
+}
+
+/// Which results of an equation without sub-programs are made of constants alone.
+pub(crate) fn results(p: &Program, e: &Equation<'_>, args: &[Known]) -> Vec<Known> {
+    if args.iter().all(|a| *a == Known::All) {
+        return vec![Known::All; e.results];
+    }
+    let mixed = args.iter().any(|a| matches!(a, Known::Some(_)));
+    match e.op {
+        Op::View { layout, .. } => {
+            return vec![match &args[0] {
+                Known::Some(mask) => Known::from_mask(layout.iter().map(|i| mask[i]).collect()),
+                uniform => uniform.clone(),
+            }];
+        }
+        Op::Assemble { pieces, .. } => return vec![assembled(p.shape(e.first).len(), pieces, args)],
+        // not all of them are constants
+        _ if !mixed => return vec![Known::Nothing; e.results],
+        Op::MatMul { transpose_a, transpose_b } => return vec![product(p, e, *transpose_a, *transpose_b, args)],
+        _ => {}
+    }
+    let all = |i: usize| args.iter().all(|a| a.get(i));
+    let axis = match e.op {
+        Op::LogSumExp(lane) | Op::LogSumExpJoint(lane) | Op::Permute { lane, .. } => *lane == Lane::Axis,
+        Op::Kink(Kink::MaxLinear { .. }) | Op::Joint(Kink::MaxLinear { .. }, _) => {
+            return vec![Known::Nothing; e.results];
+        }
+        Op::Kink(kink) | Op::Joint(kink, _) => kink.lane() == Some(Lane::Axis),
+        _ => false,
+    };
+    let n = match (axis, e.args[0].value()) {
+        (true, Some(v)) => p.shape(v).split_last().map_or(1, |(_, n)| n),
+        _ => 1,
+    };
+    let total = e.args.iter().filter_map(|a| a.value()).map(|v| p.shape(v).len()).max().unwrap_or(1);
+    let lanes: Vec<bool> = (0..total / n).map(|l| (0..n).all(|k| all(l * n + k))).collect();
+    let result = |v: crate::Value| {
+        let each = p.shape(v).len() / lanes.len();
+        Known::from_mask(lanes.iter().flat_map(|k| std::iter::repeat_n(*k, each)).collect())
+    };
+    e.results().map(result).collect()
+}
+
+fn assembled(len: usize, pieces: &[Layout], args: &[Known]) -> Known {
+    let mut cells = vec![true; len];
+    for (arg, piece) in args.iter().zip(pieces) {
+        piece.iter().enumerate().for_each(|(i, to)| cells[to] &= arg.get(i));
+    }
+    Known::from_mask(cells)
+}
+
+fn product(p: &Program, e: &Equation<'_>, ta: bool, tb: bool, args: &[Known]) -> Known {
+    let shape = p.shape(e.first);
+    let (m, n) = (shape.dims()[shape.rank() - 2], shape.dims()[shape.rank() - 1]);
+    let batch = shape.len() / (m * n);
+    let k = e.args[0].value().map_or(1, |v| p.shape(v).len()) / (batch * m);
+    // an entry is a constant if its row and its column are
+    let left = |s: usize, i: usize| (0..k).all(|l| args[0].get(s * m * k + if ta { l * m + i } else { i * k + l }));
+    let right = |s: usize, j: usize| (0..k).all(|l| args[1].get(s * k * n + if tb { j * k + l } else { l * n + j }));
+    let mut mask = Vec::with_capacity(shape.len());
+    for s in 0..batch {
+        let columns: Vec<bool> = (0..n).map(|j| right(s, j)).collect();
+        for i in 0..m {
+            let row = left(s, i);
+            mask.extend(columns.iter().map(|column| row && *column));
+        }
+    }
+    Known::from_mask(mask)
+}
+
+/// What is put together on a walk through a program.
+pub(crate) trait Summary: Default {
+    /// What it needs to know beside the program.
+    type Context;
+
+    /// An equation without sub-programs, number `i` of its program, and which of its arguments are constants.
+    fn equation(&mut self, context: &Self::Context, p: &Program, i: usize, args: &[Known]);
+
+    /// A call, or a selection of which one branch runs.
+    fn one_of(&mut self, branches: &[&Self]);
+}
+
+/// For those who ask for constants alone.
+impl Summary for () {
+    type Context = ();
+
+    fn equation(&mut self, (): &(), _: &Program, _: usize, _: &[Known]) {}
+
+    fn one_of(&mut self, _: &[&()]) {}
+}
+
+/// Walks through programs that share callees, each callee once for each case.
+pub(crate) struct Walk<S: Summary> {
+    memo: HashMap<(ProgramId, Vec<Known>), (S, Vec<Known>)>,
+    pub context: S::Context,
+}
+
+impl<S: Summary> Default for Walk<S>
+where
+    S::Context: Default,
+{
+    fn default() -> Self {
+        Walk { memo: HashMap::new(), context: S::Context::default() }
+    }
+}
+
+struct Frame<'p, S> {
+    program: &'p Program,
+    inputs: Vec<Known>,
+    values: Vec<Known>,
+    summary: S,
+    next: usize,
+}
+
+impl<'p, S: Default> Frame<'p, S> {
+    fn new(program: &'p Program, inputs: Vec<Known>) -> Self {
+        Frame { program, values: inputs.clone(), inputs, summary: S::default(), next: 0 }
+    }
+
+    fn outputs(&self) -> Vec<Known> {
+        self.program.outputs().iter().map(|&o| known(&self.values, o)).collect()
+    }
+}
+
+impl<S: Summary> Walk<S> {
+    /// The summary, and which outputs are constants, when some inputs are.
+    pub fn outputs(&mut self, p: &Program, inputs: Vec<Known>) -> (S, Vec<Known>) {
+        let frame = self.walk(p, inputs);
+        let outputs = frame.outputs();
+        (frame.summary, outputs)
+    }
+
+    /// Which elements of all values are constants, when no input is.
+    pub fn values(&mut self, p: &Program) -> Vec<Known> {
+        self.walk(p, vec![Known::Nothing; p.inputs().len()]).values
+    }
+
+    fn walk<'p>(&mut self, p: &'p Program, inputs: Vec<Known>) -> Frame<'p, S> {
+        let mut callers: Vec<Frame<'p, S>> = Vec::new();
+        let mut frame = Frame::new(p, inputs);
+        loop {
+            let program = frame.program;
+            if frame.next == program.len() {
+                let Some(caller) = callers.pop() else { return frame };
+                let outputs = frame.outputs();
+                self.memo.insert((program.id(), frame.inputs), (frame.summary, outputs));
+                frame = caller;
+                continue;
+            }
+            let e = program.equation(frame.next);
+            let ids = e.op.callees();
+            if ids.is_empty() {
+                let args: Vec<Known> = e.args.iter().map(|&a| known(&frame.values, a)).collect();
+                // what is made of constants alone is a constant, and nobody's business
+                if args.iter().any(|a| *a != Known::All) {
+                    frame.summary.equation(&self.context, program, frame.next, &args);
+                }
+                frame.values.extend(results(program, &e, &args));
+                frame.next += 1;
+                continue;
+            }
+            let conditions = if matches!(e.op, Op::Select(_)) { ids.len() - 1 } else { 0 };
+            let args: Vec<Known> = e.args[conditions..].iter().map(|&a| known(&frame.values, a)).collect();
+            let callees: Vec<&'p Program> = ids.iter().map(|id| &*program.callee(*id).program).collect();
+            let find = |q: &&'p Program| self.memo.get(&(q.id(), args.clone()));
+            if let Some(q) = callees.iter().find(|q| find(q).is_none()) {
+                callers.push(std::mem::replace(&mut frame, Frame::new(q, args)));
+                continue;
+            }
+            let found: Vec<&(S, Vec<Known>)> = callees.iter().filter_map(find).collect();
+            frame.summary.one_of(&found.iter().map(|f| &f.0).collect::<Vec<_>>());
+            match (e.op, &found[..]) {
+                (Op::Call(_), [(_, outputs)]) => frame.values.extend(outputs.iter().cloned()),
+                // which branch runs is not known, so what it returns is not either
+                _ => frame.values.extend(vec![Known::Nothing; e.results]),
+            }
+            frame.next += 1;
+        }
+    }
+}
