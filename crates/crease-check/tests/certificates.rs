@@ -224,3 +224,19 @@ fn a_negative_phase_is_strict() {
     refused_proof(proof, "literal -5 does not state that the form with the relu's form in its place is >= 0");
     refused_proof("atom >= -1*z2\natom >= -1*z0 -1*z1\nsplit 6 z2 T 7\nend", "unit propagation finds no contradiction");
 }
+
+/// The page about certificates says what the documentation of the crate says.
+#[test]
+fn the_page_is_the_documentation() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    // a package of the crate alone has no pages
+    let Ok(page) = std::fs::read_to_string(here.join("../../docs/certificates.md")) else { return };
+    let source = std::fs::read_to_string(here.join("src/lib.rs")).expect("the source of this crate");
+    let words = |line: &str| line.trim_start_matches('#').trim().to_string();
+    let documented = source.lines().take_while(|l| l.starts_with("//!")).map(|l| words(&l[3..]));
+    let documented: Vec<String> = documented.skip_while(|l| l != "The format").filter(|l| !l.is_empty()).collect();
+    let written = page.lines().map(words).skip_while(|l| l != "The format");
+    let written: Vec<String> = written.filter(|l| !l.is_empty()).collect();
+    assert!(documented.len() > 80);
+    assert_eq!(written, documented);
+}

@@ -327,4 +327,14 @@ mod tests {
         }
         assert_eq!(lookup("softmax"), None);
     }
+
+    #[test]
+    fn the_page_about_the_language_has_them_all() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/language.md");
+        // a package of the crate alone has no pages
+        let Ok(page) = std::fs::read_to_string(page) else { return };
+        let word = |name: &str| page.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == name);
+        let missing: Vec<&str> = names().filter(|name| !word(name)).collect();
+        assert!(missing.is_empty(), "docs/language.md does not have {missing:?}");
+    }
 }
