@@ -232,7 +232,7 @@ fn the_page_is_the_documentation() {
     // a package of the crate alone has no pages
     let Ok(page) = std::fs::read_to_string(here.join("../../docs/certificates.md")) else { return };
     let source = std::fs::read_to_string(here.join("src/lib.rs")).expect("the source of this crate");
-    let words = |line: &str| line.trim_start_matches('#').trim().to_string();
+    let words = |line: &str| line.trim().trim_start_matches('#').trim().to_string();
     let documented = source.lines().take_while(|l| l.starts_with("//!")).map(|l| words(&l[3..]));
     let documented: Vec<String> = documented.skip_while(|l| l != "The format").filter(|l| !l.is_empty()).collect();
     let written = page.lines().map(words).skip_while(|l| l != "The format");
