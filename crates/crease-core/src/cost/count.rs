@@ -142,9 +142,9 @@ pub(crate) fn count_equation(p: &Program, e: &Equation<'_>, args: &[Known], tall
         Op::MatMul { transpose_a, transpose_b } => count_matmul(p, e, *transpose_a, *transpose_b, args, tally),
         Op::Kink(kink) => count_kink(p, e, kink, None, args, tally),
         Op::Joint(kink, choice) => count_kink(p, e, kink, Some(choice), args, tally),
-        Op::LogSumExp(lane) => count_lanes(p, e, *lane, &args, ItemKind::LogSumExp, None, tally),
+        Op::LogSumExp(lane) => count_lanes(p, e, *lane, args, ItemKind::LogSumExp, None, tally),
         Op::LogSumExpJoint(lane) => {
-            count_lanes(p, e, *lane, &args, ItemKind::LogSumExp, Some(crate::op::Ties::First), tally);
+            count_lanes(p, e, *lane, args, ItemKind::LogSumExp, Some(crate::op::Ties::First), tally);
         }
         Op::Permute { lane: Lane::Axis, .. } => {
             let n = p.shape(e.first).split_last().map_or(1, |(_, n)| n);
