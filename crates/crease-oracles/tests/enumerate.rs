@@ -454,3 +454,30 @@ fn between_curved_kinks_there_may_be_more() {
         assert_eq!((found.limit, found.complete()), (Some(EnumerateLimit::FirstOrder), false));
     }
 }
+
+/// The border of a selection whose branches agree to first order only need not lie opposite itself: the direction of an opposite
+/// cell is asked about as it is, since along that border there may be jumps.
+#[test]
+fn directions_of_opposite_cells_leave_borders() {
+    let text = "program a(g, y) = y
+program b(g, y) = y + 3 * g * g
+program c(w, y) = y + w
+program d(w, y) = y + 2 * w
+program f(x, y) {
+  let g = abs(sin(x)) + x + x
+  let s = y - 0.5
+  let u = select { s > g => a(g, y), else => b(g, y) }
+  let w = u - 0.5
+  return select { w > 0 => c(w, y), else => d(w, y) } - x
+}";
+    let p = crease_formats::parse(text).unwrap().main().clone();
+    let point = [Rational::ZERO, Rational::new(1, 2).unwrap()].map(Tensor::scalar);
+    let model = localize(&p, &point).unwrap();
+    let found = all(&model);
+    assert!(found.gradients.len() > 1);
+    for n in &found.gradients {
+        let (x, y) = (&n.direction[0], &n.direction[1]);
+        let border = x.abs() + x + x;
+        assert_ne!(border, *y, "along the border: {:?}", n.direction);
+    }
+}

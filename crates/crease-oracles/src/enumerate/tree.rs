@@ -267,10 +267,7 @@ impl<'n, 't> Tree<'n, 't> {
             if self.found.list.len() >= self.limits.gradients {
                 return Err(Limit::Gradients(self.limits.gradients));
             }
-            let mut direction = self.direction(at, witness);
-            if opposite {
-                direction.iter_mut().for_each(|x| *x = -&*x);
-            }
+            let direction = self.direction(at, witness, opposite);
             let new = self.found.add(gradient, direction);
             (self.tell)(Event::Gradient(new));
         }
@@ -281,13 +278,16 @@ impl<'n, 't> Tree<'n, 't> {
 
     /// A direction of the cone to be shown, in short numbers. Where kinks are left or were dropped, it should not be one along which
     /// they tie: that would be true, too, but harder to check.
-    fn direction(&mut self, at: usize, witness: &Witness) -> Vec<Rational> {
+    /// For the opposite cone it is turned round, before anything is asked about it: borders of selections need not lie opposite each other.
+    fn direction(&mut self, at: usize, witness: &Witness, opposite: bool) -> Vec<Rational> {
+        let turned = |d: Vec<Rational>| if opposite { d.iter().map(|x| -x).collect() } else { d };
         let from = match witness {
             Witness::Float(d) => d,
-            Witness::Exact(d) => return d.to_vec(),
+            Witness::Exact(d) => return turned(d.to_vec()),
         };
         let first = direction_near(&self.forms, &self.path, from, 0)
             .unwrap_or_else(|| from.iter().filter_map(|&x| Rational::from_f64(x)).collect());
+        let first = turned(first);
         if at == self.order.len() && self.whole || (self.generic)(&first) {
             return first;
         }
@@ -297,7 +297,8 @@ impl<'n, 't> Tree<'n, 't> {
             let shake = size / f64::from(1 << (attempt / 2));
             let mut draw = || shake * ((random.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0);
             let near: Vec<f64> = from.iter().map(|x| x + draw()).collect();
-            match direction_near(&self.forms, &self.path, &near, attempt as usize / 4) {
+            let found = direction_near(&self.forms, &self.path, &near, attempt as usize / 4).map(turned);
+            match found {
                 Some(direction) if (self.generic)(&direction) => return direction,
                 _ => {}
             }
