@@ -1,6 +1,6 @@
 //! How long a search for a verdict may take: flags, Ctrl-C and the line of progress.
 
-use crate::flags;
+use crate::flags::TimeArgs;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use anyhow::Result;
@@ -11,9 +11,8 @@ use std::cell::RefCell;
 
 #[derive(Args)]
 pub struct Budget {
-    /// Give up after so many seconds
-    #[arg(long, value_name = "S")]
-    seconds: Option<f64>,
+    #[command(flatten)]
+    time: TimeArgs,
 
     /// Give up after so many conflicts of the search
     #[arg(long, value_name = "N")]
@@ -23,7 +22,7 @@ pub struct Budget {
 impl Budget {
     /// These limits, within the budget.
     pub fn within(&self, limits: Limits) -> Result<Limits> {
-        let limits = flags::within(limits, self.seconds)?;
+        let limits = self.time.within(limits)?;
         Ok(Limits { conflicts: self.conflicts.unwrap_or(limits.conflicts), ..limits })
     }
 }

@@ -247,11 +247,11 @@ impl Points {
             Op::Joint(Kink::MaxLinear { lane, rows }, choice) => self.max_linear(*lane, *rows, choice, args),
             // one number by itself is a lane only as a scalar
             Op::LogSumExp(_) | Op::LogSumExpJoint(_) | Op::Kink(_) | Op::Joint(..)
-                if args.len() == 1 && lane(op) == Some(Lane::Args) =>
+                if args.len() == 1 && op.lane() == Some(Lane::Args) =>
             {
                 let one = Shape::new([self.n, 1])?;
                 let x = self.b.reshape(args[0].atom, &one)?;
-                let results = self.b.push(along_axis(op), &[x])?;
+                let results = self.b.push(op.with_lane(Lane::Axis), &[x])?;
                 let reshaped = results.into_iter().zip(shapes).map(|(r, shape)| {
                     let shape = self.lead(shape)?;
                     self.b.reshape(r, &shape)
@@ -388,25 +388,5 @@ impl Points {
                 Ok(out)
             }
         }
-    }
-}
-
-/// How an operation is given its lane, for those that work on one number or more.
-fn lane(op: &Op) -> Option<Lane> {
-    match op {
-        Op::LogSumExp(lane) | Op::LogSumExpJoint(lane) => Some(*lane),
-        Op::Kink(kink) | Op::Joint(kink, _) => kink.lane(),
-        _ => None,
-    }
-}
-
-/// The same operation with its lane along the last axis.
-fn along_axis(op: &Op) -> Op {
-    match op {
-        Op::LogSumExp(_) => Op::LogSumExp(Lane::Axis),
-        Op::LogSumExpJoint(_) => Op::LogSumExpJoint(Lane::Axis),
-        Op::Kink(kink) => Op::Kink(kink.with_lane(Lane::Axis)),
-        Op::Joint(kink, choice) => Op::Joint(kink.with_lane(Lane::Axis), choice.clone()),
-        other => other.clone(),
     }
 }

@@ -65,15 +65,11 @@ pub fn inline(p: &Program) -> Result<Program, InlineError> {
 /// assert!(inline_within(&p, 1).unwrap_err().to_string().contains("gives 2 calls and equations, more than the limit of 1"));
 /// ```
 pub fn inline_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
-    Ok(inline_all(p, limit)?.0)
+    Ok(inline_traced(p, limit)?.0)
 }
 
 /// Like [`inline_within`], with the equation of `p` from which each equation came.
 pub(crate) fn inline_traced(p: &Program, limit: u64) -> Result<(Program, Vec<u32>), InlineError> {
-    inline_all(p, limit)
-}
-
-fn inline_all(p: &Program, limit: u64) -> Result<(Program, Vec<u32>), InlineError> {
     // branches of selections first, callees before callers
     let library = p.library();
     let is_branch: HashSet<ProgramId> = library.iter().map(|q| &**q).chain([p]).flat_map(branches).collect();

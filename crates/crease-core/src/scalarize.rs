@@ -139,7 +139,7 @@ impl Scalars<'_> {
                 let columns = columns.unwrap_or(1);
                 let matrix = (0..rows * columns).map(|i| self.get(e.args[0], i)).collect::<Result<Vec<_>, _>>()?;
                 let vector = (0..columns).map(|j| self.get(e.args[1], j)).collect::<Result<Vec<_>, _>>()?;
-                let all = self.b.push(lanes_as_args(e.op), &[matrix, vector].concat())?;
+                let all = self.b.push(e.op.with_lane(Lane::Args), &[matrix, vector].concat())?;
                 let mut rest = all.into_iter();
                 let mut take = |n: usize| rest.by_ref().take(n).collect::<Vec<_>>();
                 let sizes = [1, rows * columns, columns];
@@ -166,7 +166,7 @@ impl Scalars<'_> {
     fn lanes(&mut self, e: &Equation<'_>, reduces: bool) -> Result<Vec<Vec<Atom>>, BuildError> {
         let shape = self.p.atom_shape(e.args[0]);
         let n = shape.split_last().map_or(1, |(_, n)| n);
-        let op = lanes_as_args(e.op);
+        let op = e.op.with_lane(Lane::Args);
         let mut out: Vec<Vec<Atom>> = vec![Vec::new(); e.results];
         for l in 0..shape.len() / n {
             let mut args = Vec::with_capacity(n * e.args.len());
@@ -225,21 +225,6 @@ impl Scalars<'_> {
 
 /// Whether an operation works along an axis, and if so whether its first result is reduced.
 fn axis_lane(op: &Op) -> Option<bool> {
-    match op {
-        Op::LogSumExp(Lane::Axis) | Op::LogSumExpJoint(Lane::Axis) => Some(true),
-        Op::Permute { lane: Lane::Axis, .. } => Some(false),
-        Op::Kink(k) | Op::Joint(k, _) if k.lane() == Some(Lane::Axis) => Some(!matches!(k, Kink::Sort(_))),
-        _ => None,
-    }
-}
-
-fn lanes_as_args(op: &Op) -> Op {
-    match op {
-        Op::LogSumExp(_) => Op::LogSumExp(Lane::Args),
-        Op::LogSumExpJoint(_) => Op::LogSumExpJoint(Lane::Args),
-        Op::Permute { inverse, .. } => Op::Permute { lane: Lane::Args, inverse: *inverse },
-        Op::Kink(k) => Op::Kink(k.with_lane(Lane::Args)),
-        Op::Joint(k, c) => Op::Joint(k.with_lane(Lane::Args), c.clone()),
-        other => other.clone(),
-    }
+    let sorts = matches!(op, Op::Permute { .. } | Op::Kink(Kink::Sort(_)) | Op::Joint(Kink::Sort(_), _));
+    (op.lane() == Some(Lane::Axis)).then_some(!sorts)
 }

@@ -9,6 +9,7 @@
 use crate::builder::arithmetic::MAX_FOLDED_BITS;
 use crate::builder::{BuildError, Builder};
 use crate::flow::Made;
+use crate::flow::activity::useful;
 use crate::number::{Number, Rational};
 use crate::op::{Kink, Op, Smooth};
 use crate::program::{Atom, Program};
@@ -140,24 +141,14 @@ fn fold(op: &Op, a: &Option<Rational>, c: &Option<Rational>) -> Option<Rational>
     }
 }
 
-/// Removes what no output needs, from the last equation to the first.
+/// Removes what no output needs.
 fn sweep(p: &Program) -> Result<Program, BuildError> {
-    let mut live = vec![false; p.values()];
-    for v in p.outputs().iter().filter_map(|o| o.value()) {
-        live[v.index()] = true;
-    }
-    let mut kept = vec![false; p.len()];
-    for (i, e) in p.equations().enumerate().rev() {
-        if e.results().any(|v| live[v.index()]) {
-            kept[i] = true;
-            e.args.iter().filter_map(|a| a.value()).for_each(|v| live[v.index()] = true);
-        }
-    }
+    let live = useful(p);
     let mut b = Builder::new(p.name());
     let zero = b.constant(Rational::ZERO);
     let mut map = b.inputs_of(p)?;
-    for (i, e) in p.equations().enumerate() {
-        if !kept[i] {
+    for e in p.equations() {
+        if e.results().all(|v| !live[v.index()]) {
             map.extend(std::iter::repeat_n(zero, e.results));
             continue;
         }

@@ -31,6 +31,16 @@ pub fn moved<N: Number>(point: &[Tensor<N>], step: &N, direction: &[Tensor<N>]) 
     point.iter().zip(direction).map(along).collect()
 }
 
+/// Several points or directions as one list of tensors with a leading axis.
+pub fn stacked<N: Number>(points: &[Vec<Tensor<N>>]) -> Vec<Tensor<N>> {
+    let along = |i: usize| {
+        let data = points.iter().flat_map(|d| d[i].data().to_vec()).collect();
+        let shape = points[0][i].shape().with_leading(points.len()).expect("not too large");
+        Tensor::new(shape, data).expect("as many numbers")
+    };
+    (0..points[0].len()).map(along).collect()
+}
+
 /// Whether two numbers differ by no more than `tolerance`, relative to the larger one where that is above 1.
 ///
 /// ```

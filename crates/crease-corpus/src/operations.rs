@@ -161,14 +161,7 @@ pub fn programs(n: usize, rng: &mut Rng) -> Vec<(String, Program)> {
             of_vectors(n, |b, x, _| b.elementwise(op.clone(), &[x, x]).expect("fits")),
         ));
     }
-    for how in [
-        Comparison::Less,
-        Comparison::LessEqual,
-        Comparison::Greater,
-        Comparison::GreaterEqual,
-        Comparison::Equal,
-        Comparison::NotEqual,
-    ] {
+    for how in Comparison::ALL {
         let p = of_vectors(n, |b, x, y| {
             let zero = b.constant(0);
             let (one, two) = (b.compare(how, x, y).expect("fits"), b.compare(how, x, zero).expect("fits"));

@@ -155,28 +155,11 @@ fn every_operation_agrees_at_every_pair_of_odd_numbers() {
     for op in [Op::Add, Op::Sub, Op::Mul, Op::Div] {
         out.extend(b.push(op, &x).unwrap());
     }
-    for op in [
-        Op::Neg,
-        Op::Smooth(Smooth::Inv),
-        Op::Smooth(Smooth::Exp),
-        Op::Smooth(Smooth::Log),
-        Op::Smooth(Smooth::Sqrt),
-        Op::Smooth(Smooth::Sin),
-        Op::Smooth(Smooth::Tanh),
-        Op::Smooth(Smooth::Sigmoid),
-        Op::Smooth(Smooth::Power(2)),
-        Op::Smooth(Smooth::Power(-3)),
-    ] {
+    let smooth = Smooth::NAMED.iter().copied().chain([2, -3].map(Smooth::Power)).map(Op::from);
+    for op in smooth.chain([Op::Neg]) {
         out.extend(b.push(op, &x[..1]).unwrap());
     }
-    for c in [
-        Comparison::Less,
-        Comparison::LessEqual,
-        Comparison::Greater,
-        Comparison::GreaterEqual,
-        Comparison::Equal,
-        Comparison::NotEqual,
-    ] {
+    for c in Comparison::ALL {
         out.extend(b.push(Op::Compare(c), &x).unwrap());
     }
     for ties in [Ties::First, Ties::Last, Ties::Average, Ties::Every] {

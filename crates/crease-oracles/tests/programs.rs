@@ -5,7 +5,7 @@ use crease_core::differentiate::{DiffError, How, directional, locked, vjp};
 use crease_core::local::localize;
 use crease_core::number::Rational;
 use crease_core::{Program, Tensor, run};
-use crease_corpus::compare::dot;
+use crease_corpus::compare::{dot, stacked};
 use crease_corpus::hostile;
 use crease_corpus::random::{Dictionary, Options, Rng, origin, program, tied_point};
 use crease_oracles::directional_batch;
@@ -17,15 +17,6 @@ fn direction(rng: &mut Rng, p: &Program) -> Point {
     let numbers = [0, 0, 1, 1, -1, 2, -3];
     let tensor = |n: usize, rng: &mut Rng| (0..n).map(|_| Rational::from(*rng.pick(&numbers))).collect();
     p.inputs().iter().map(|i| Tensor::new(i.shape.clone(), tensor(i.shape.len(), rng)).unwrap()).collect()
-}
-
-fn stacked(directions: &[Point]) -> Point {
-    (0..directions[0].len())
-        .map(|i| {
-            let data = directions.iter().flat_map(|d| d[i].data().to_vec()).collect();
-            Tensor::new(directions[0][i].shape().with_leading(directions.len()).unwrap(), data).unwrap()
-        })
-        .collect()
 }
 
 #[derive(Default, Debug)]

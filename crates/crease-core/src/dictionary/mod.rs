@@ -10,10 +10,11 @@ mod lower;
 pub use lower::{LowerError, lower};
 
 use crate::cost::{Item, ItemKind, Tally, count_equation};
+use crate::flow::PerProgram;
 use crate::flow::constants::{self, Known, known};
 use crate::op::Smooth;
 use crate::program::{Program, ProgramId, Site};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 
 /// A set of operations. See the [module](self).
@@ -114,7 +115,7 @@ impl fmt::Display for Outsider {
 /// ```
 pub fn outside(p: &Program, dictionary: Dictionary) -> Vec<Outsider> {
     let mut found = Vec::new();
-    let mut outputs: HashMap<ProgramId, Vec<Known>> = HashMap::new();
+    let mut outputs: PerProgram<Vec<Known>> = PerProgram::default();
     let library = p.library();
     // what joint programs use is a matter of the derived dictionary
     let mut run: HashSet<ProgramId> = p.callees().iter().map(|c| c.program.id()).collect();
@@ -125,7 +126,7 @@ pub fn outside(p: &Program, dictionary: Dictionary) -> Vec<Outsider> {
     }
     for q in library.iter().filter(|q| run.contains(&q.id())) {
         let known = outside_one(q, dictionary, &outputs, &mut found);
-        outputs.insert(q.id(), known);
+        outputs.insert(q, known);
     }
     outside_one(p, dictionary, &outputs, &mut found);
     found
@@ -134,14 +135,14 @@ pub fn outside(p: &Program, dictionary: Dictionary) -> Vec<Outsider> {
 fn outside_one(
     p: &Program,
     dictionary: Dictionary,
-    outputs: &HashMap<ProgramId, Vec<Known>>,
+    outputs: &PerProgram<Vec<Known>>,
     found: &mut Vec<Outsider>,
 ) -> Vec<Known> {
     let mut constants = vec![Known::Nothing; p.inputs().len()];
     for (i, e) in p.equations().enumerate() {
         let outsider = |item: String| Outsider { site: Site::new(p, i), item };
         match e.op {
-            crate::Op::Call(id) => constants.extend(outputs[&p.callee(*id).program.id()].clone()),
+            crate::Op::Call(id) => constants.extend(outputs[&p.callee(*id).program].clone()),
             crate::Op::Select(_) => {
                 if dictionary != Dictionary::Extended {
                     found.push(outsider("select".into()));

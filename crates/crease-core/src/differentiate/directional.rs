@@ -188,7 +188,6 @@ impl Ended {
 
 /// Derives a program, and before each selection its branches: depth is a matter of a list.
 fn derive(p: &Program, along: Vec<(usize, Kind)>, s: usize, locked: bool) -> Result<Ended, DiffError> {
-    // the keys of branches are addresses, which this keeps alive
     let p = inline(p)?;
     let mut done: HashMap<Key, Branch> = HashMap::new();
     let mut frame = Frame::new(&p, along, s, locked)?;

@@ -169,10 +169,8 @@ impl Sweep {
 
     /// A function of one variable with slope 1 right of zero: its own slope off zero, at zero that of the tangent's side.
     fn hinge(&mut self, kink: &Kink, x: Atom, t: Atom) -> Result<Pair, DiffError> {
-        let left = match kink {
-            Kink::Abs => Rational::from(-1),
-            Kink::LeakyRelu(slope) | Kink::Elu(slope) => slope.clone(),
-            _ => Rational::ZERO,
+        let Ok(Some((_, left))) = kink.side(&Rational::ZERO, false) else {
+            unreachable!("`{}` is a function of one number, with exact slopes at 0", kink.name())
         };
         if self.locked {
             return self.locked_hinge(kink, x, t, left);

@@ -21,16 +21,20 @@ pub(crate) fn active(p: &Program, constants: &mut Walk<()>) -> Vec<bool> {
 
 /// Which equations need their derivative: those with an active result on which an output depends.
 pub(crate) fn needed(p: &Program, active: &[bool]) -> Vec<bool> {
+    let useful = useful(p);
+    p.equations().map(|e| e.results().any(|v| active[v.index()] && useful[v.index()])).collect()
+}
+
+/// Which values an output depends on.
+pub(crate) fn useful(p: &Program) -> Vec<bool> {
     let mut useful = vec![false; p.values()];
     for o in p.outputs().iter().filter_map(|o| o.value()) {
         useful[o.index()] = true;
     }
-    let mut needed = vec![false; p.len()];
-    for (i, e) in p.equations().enumerate().rev() {
+    for e in p.equations().rev() {
         if e.results().any(|v| useful[v.index()]) {
             e.args.iter().filter_map(|a| a.value()).for_each(|v| useful[v.index()] = true);
-            needed[i] = e.results().any(|v| active[v.index()] && useful[v.index()]);
         }
     }
-    needed
+    useful
 }

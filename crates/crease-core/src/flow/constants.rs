@@ -62,20 +62,15 @@ pub(crate) fn results(p: &Program, e: &Equation<'_>, args: &[Known]) -> Vec<Know
         Op::Assemble { pieces, .. } => return vec![assembled(p.shape(e.first).len(), pieces, args)],
         // not all of them are constants
         _ if !mixed => return vec![Known::Nothing; e.results],
+        Op::Kink(Kink::MaxLinear { .. }) | Op::Joint(Kink::MaxLinear { .. }, _) => {
+            return vec![Known::Nothing; e.results];
+        }
         Op::MatMul { transpose_a, transpose_b } => return vec![product(p, e, *transpose_a, *transpose_b, args)],
         _ => {}
     }
     let all = |i: usize| args.iter().all(|a| a.get(i));
-    let axis = match e.op {
-        Op::LogSumExp(lane) | Op::LogSumExpJoint(lane) | Op::Permute { lane, .. } => *lane == Lane::Axis,
-        Op::Kink(Kink::MaxLinear { .. }) | Op::Joint(Kink::MaxLinear { .. }, _) => {
-            return vec![Known::Nothing; e.results];
-        }
-        Op::Kink(kink) | Op::Joint(kink, _) => kink.lane() == Some(Lane::Axis),
-        _ => false,
-    };
-    let n = match (axis, e.args[0].value()) {
-        (true, Some(v)) => p.shape(v).split_last().map_or(1, |(_, n)| n),
+    let n = match (e.op.lane(), e.args[0].value()) {
+        (Some(Lane::Axis), Some(v)) => p.shape(v).split_last().map_or(1, |(_, n)| n),
         _ => 1,
     };
     let total = e.args.iter().filter_map(|a| a.value()).map(|v| p.shape(v).len()).max().unwrap_or(1);
@@ -197,10 +192,7 @@ impl<S: Summary> Walk<S> {
             let ids = e.op.callees();
             if ids.is_empty() {
                 let args: Vec<Known> = e.args.iter().map(|&a| known(&frame.values, a)).collect();
-                // what is made of constants alone is a constant, and nobody's business
-                if args.iter().any(|a| *a != Known::All) {
-                    frame.summary.equation(&self.context, program, frame.next, &args);
-                }
+                frame.summary.equation(&self.context, program, frame.next, &args);
                 frame.values.extend(results(program, &e, &args));
                 frame.next += 1;
                 continue;

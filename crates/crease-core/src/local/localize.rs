@@ -209,7 +209,7 @@ pub(super) struct Localizer<'p> {
     pub numbers: u32,
     /// results of operations on enclosed numbers: the same operation on the same values has the same result
     shared: HashMap<(Op, Vec<u32>), Vec<Local>>,
-    /// results of branches of selections, by program and arguments; the programs outlive the pass
+    /// results of branches of selections, by program and arguments
     pub branches: HashMap<(ProgramId, Vec<u32>), Vec<Local>>,
 }
 

@@ -188,6 +188,16 @@ pub enum Comparison {
 }
 
 impl Comparison {
+    /// All of them.
+    pub const ALL: [Comparison; 6] = [
+        Comparison::Less,
+        Comparison::LessEqual,
+        Comparison::Greater,
+        Comparison::GreaterEqual,
+        Comparison::Equal,
+        Comparison::NotEqual,
+    ];
+
     /// The sign in the text language.
     pub fn sign(self) -> &'static str {
         match self {
@@ -342,6 +352,27 @@ impl Op {
             Op::MatMul { .. } => "@",
             Op::Call(_) => "call",
             Op::Select(_) => "select",
+        }
+    }
+
+    /// How the lane is given, for those that work on one.
+    pub fn lane(&self) -> Option<Lane> {
+        match self {
+            Op::LogSumExp(lane) | Op::LogSumExpJoint(lane) | Op::Permute { lane, .. } => Some(*lane),
+            Op::Kink(kink) | Op::Joint(kink, _) => kink.lane(),
+            _ => None,
+        }
+    }
+
+    /// The same operation with its lane given another way.
+    pub(crate) fn with_lane(&self, lane: Lane) -> Op {
+        match self {
+            Op::LogSumExp(_) => Op::LogSumExp(lane),
+            Op::LogSumExpJoint(_) => Op::LogSumExpJoint(lane),
+            Op::Permute { inverse, .. } => Op::Permute { lane, inverse: *inverse },
+            Op::Kink(kink) => Op::Kink(kink.with_lane(lane)),
+            Op::Joint(kink, choice) => Op::Joint(kink.with_lane(lane), choice.clone()),
+            other => other.clone(),
         }
     }
 

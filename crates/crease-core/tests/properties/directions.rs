@@ -7,21 +7,11 @@ use crease_core::op::{Comparison, Logic};
 use crease_core::{
     Atom, Builder, Kink, Lane, Op, Program, Rational, RunFault, Shape, Tensor, inline, kinks, run, scalarize, simplify,
 };
-use crease_corpus::compare::{dot, flat, moved};
+use crease_corpus::compare::{dot, flat, moved, stacked};
 use crease_corpus::random::{Dictionary, Options, Rng, dyadic_point, generic_point, origin, tied_point};
 use std::sync::Arc;
 
 type Point = Vec<Tensor<Rational>>;
-
-/// Several directions as one list of tensors with a leading axis.
-fn stacked(directions: &[Point]) -> Point {
-    (0..directions[0].len())
-        .map(|i| {
-            let data = directions.iter().flat_map(|d| d[i].data().to_vec()).collect();
-            Tensor::new(directions[0][i].shape().with_leading(directions.len()).unwrap(), data).unwrap()
-        })
-        .collect()
-}
 
 fn short(rng: &mut Rng, p: &Program) -> Point {
     let numbers = [0, 0, 1, 1, -1, 2, -3];
@@ -349,17 +339,9 @@ fn lattice(rng: &mut Rng, inputs: usize, depth: usize) -> Program {
                 let other = Arc::new(other.finish(&[value]).unwrap());
                 let ids = if rng.once_in(2) { [base, other] } else { [other, base] };
                 let ids: Vec<_> = ids.into_iter().map(|q| b.callee(q, None).unwrap()).collect();
-                let how = [
-                    Comparison::Less,
-                    Comparison::LessEqual,
-                    Comparison::Greater,
-                    Comparison::GreaterEqual,
-                    Comparison::Equal,
-                    Comparison::NotEqual,
-                ];
-                let mut c = b.compare(*rng.pick(&how), x, y).unwrap();
+                let mut c = b.compare(*rng.pick(&Comparison::ALL), x, y).unwrap();
                 if rng.once_in(3) {
-                    let again = b.compare(*rng.pick(&how), y, x).unwrap();
+                    let again = b.compare(*rng.pick(&Comparison::ALL), y, x).unwrap();
                     c = b.logic(*rng.pick(&[Logic::And, Logic::Or]), &[c, again]).unwrap();
                 }
                 if rng.once_in(3) {

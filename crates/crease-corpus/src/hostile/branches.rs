@@ -6,19 +6,10 @@ use crease_core::op::{Comparison, Logic};
 use crease_core::{Atom, Builder, Kink, Lane, Op, Program, Rational, Shape};
 use std::sync::Arc;
 
-const COMPARISONS: [Comparison; 6] = [
-    Comparison::Less,
-    Comparison::LessEqual,
-    Comparison::Greater,
-    Comparison::GreaterEqual,
-    Comparison::Equal,
-    Comparison::NotEqual,
-];
-
 impl Grower<'_> {
     /// A condition that is at its border at the point, mostly, made of the sign of `switch` and perhaps of more.
     fn condition(&mut self, switch: &Var, depth: usize) -> Option<Var> {
-        let how = *self.rng.pick(&COMPARISONS);
+        let how = *self.rng.pick(&Comparison::ALL);
         let zero = match self.rng.below(6) {
             0 => self.some_constant(),
             1 => self.zero()?,
