@@ -15,6 +15,7 @@ use crease::inspect::{Answer, Ask, AtPoint, Computed, InspectError, Portions, Ta
 use crease::show;
 use crease::{RunError, RunFault};
 use crease_core::Program;
+use crease_core::limits::Stop;
 use serde_json::Value;
 
 /// The flag that names a file of points.
@@ -64,18 +65,15 @@ pub fn run(
         false => few,
     };
     while !some.is_empty() {
-        if interrupt.is_set() {
-            report.finish(true)?;
-            return Err(interrupt.told(&format!("after {} points", show::count(report.points))));
+        let stop = if interrupt.is_set() { Some(Stop::Cancelled) } else { ask.limits.stopped() };
+        if let Some(stop) = stop {
+            return Err(report.ended(stop, interrupt)?);
         }
         let rest = some.split_off(size.min(some.len()));
-        let done = match portions.compute(&some) {
-            Err(f) if is_stopped(&f) => {
-                report.finish(true)?;
-                return Err(interrupt.told(&format!("after {} points", show::count(report.points))));
-            }
-            done => done,
-        };
+        let done = portions.compute(&some);
+        if let Some(stop) = done.as_ref().err().and_then(stopped) {
+            return Err(report.ended(stop, interrupt)?);
+        }
         let done = done.map_err(|f| {
             let Listed { number, place, .. } = &some[f.point];
             let error = fault::inspect(*f.error);
@@ -92,9 +90,12 @@ pub fn run(
     Ok(String::new())
 }
 
-/// Whether a run did not come to its end because of Ctrl-C.
-fn is_stopped(f: &AtPoint) -> bool {
-    matches!(&*f.error, InspectError::Run { error: RunError { fault: RunFault::Stopped(_), .. }, .. })
+/// Why a run did not come to its end, if something stopped it.
+fn stopped(f: &AtPoint) -> Option<Stop> {
+    match &*f.error {
+        InspectError::Run { error: RunError { fault: RunFault::Stopped(stop), .. }, .. } => Some(*stop),
+        _ => None,
+    }
 }
 
 /// What was computed so far, printed line by line, or kept as the columns of a JSON object.
@@ -138,6 +139,16 @@ impl Report<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Prints what there is before all points were computed, and says why there is no more.
+    fn ended(&mut self, stop: Stop, interrupt: Interrupt) -> Result<anyhow::Error> {
+        self.finish(true)?;
+        let far = format!("after {} points", show::count(self.points));
+        Ok(match stop {
+            Stop::Cancelled => interrupt.told(&far),
+            Stop::Time => anyhow!("{stop} {far}; allow more with --seconds"),
+        })
     }
 
     /// Prints the JSON object, if one was asked for; `stopped` says that there were more points.

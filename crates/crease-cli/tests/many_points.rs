@@ -101,6 +101,23 @@ fn few_points_are_in_one_kind_of_numbers() {
     assert_eq!((&floats["arithmetic"], floats.get("exact")), (&"f64".into(), None::<&Value>));
 }
 
+/// Time is a limit, and not a reader that left: what was computed is printed, and the fault says why there is no more.
+#[test]
+fn time_is_a_limit() {
+    let path = points("time", MANY, |_| None);
+    for command in ["eval", "grad"] {
+        let args = [command, "-e", "x * y", "--points", &path, "--seconds", "0"];
+        let output = crease(&args).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]));
+        assert_eq!(said, "error: time is up after 0 points; allow more with --seconds\n");
+        let output = crease(&[&args[..], &["--json"]].concat()).output().unwrap();
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&object["points"], &object["stopped"]), (&0.into(), &true.into()));
+        ok(&[&args[..6], &["1000"]].concat());
+    }
+}
+
 #[cfg(unix)]
 mod signals {
     use super::*;

@@ -257,13 +257,14 @@ impl Session<'_> {
         let mut left = GENERIC_VISITS;
         let mut generic = |direction: &[Rational]| {
             left = left.saturating_sub(model.len());
-            left == 0 || matches!(self.clarke_along(direction), Ok(Some(_)))
+            (left > 0).then(|| matches!(self.clarke_along(direction), Ok(Some(_))))
         };
         let seams = model.nodes().any(|n| matches!(n, Node::Seam { .. }));
         let whole = normal.kinks.len() == model.kinks().len() && !seams;
-        let mut tree = Tree::new(&normal, limits, &mut tell, whole, &mut generic);
-        let first_order = !model.has_affine_kinks() && !independent(&normal);
+        let straight = model.has_affine_kinks();
+        let mut tree = Tree::new(&normal, limits, &mut tell, whole, seams || !straight, &mut generic);
         let limit = tree.visit();
+        let first_order = !straight && !independent(&normal) || tree.left_out();
         let limit = limit.or(first_order.then_some(EnumerateLimit::FirstOrder));
         let (gradients, cells, work) = tree.into_found();
         Ok(Neighbours { gradients, cells, limit, exact: true, work, all_vertices })

@@ -84,7 +84,11 @@ pub(super) struct Tree<'n, 't> {
     tell: &'t mut dyn FnMut(Event<'_>),
     /// Whether all kinks of the model are in the normal form; if not, ties along a direction are to be asked about.
     whole: bool,
-    generic: &'t mut dyn FnMut(&[Rational]) -> bool,
+    generic: &'t mut dyn FnMut(&[Rational]) -> Option<bool>,
+    /// Whether what a direction along which something ties would show is not known to be a gradient nearby.
+    strict: bool,
+    /// Whether a cell was left out, since no direction was found that shows its gradient.
+    left_out: bool,
     work: EnumerateWork,
 }
 
@@ -94,7 +98,8 @@ impl<'n, 't> Tree<'n, 't> {
         limits: &'t Limits,
         tell: &'t mut dyn FnMut(Event<'_>),
         whole: bool,
-        generic: &'t mut dyn FnMut(&[Rational]) -> bool,
+        strict: bool,
+        generic: &'t mut dyn FnMut(&[Rational]) -> Option<bool>,
     ) -> Self {
         let (n, p) = (normal.kinks.len(), normal.dimension);
         let mut weights = vec![Rational::ZERO; n];
@@ -127,6 +132,8 @@ impl<'n, 't> Tree<'n, 't> {
             tell,
             whole,
             generic,
+            strict,
+            left_out: false,
             work: EnumerateWork::default(),
             order,
         };
@@ -138,6 +145,11 @@ impl<'n, 't> Tree<'n, 't> {
             }
         }
         tree
+    }
+
+    /// Whether gradients may be missing, since no direction was found that shows them.
+    pub fn left_out(&self) -> bool {
+        self.left_out
     }
 
     pub fn into_found(self) -> (Vec<Neighbour>, u64, EnumerateWork) {
@@ -267,9 +279,10 @@ impl<'n, 't> Tree<'n, 't> {
             if self.found.list.len() >= self.limits.gradients {
                 return Err(Limit::Gradients(self.limits.gradients));
             }
-            let direction = self.direction(at, witness, opposite);
-            let new = self.found.add(gradient, direction);
-            (self.tell)(Event::Gradient(new));
+            match self.direction(at, witness, opposite) {
+                Some(direction) => (self.tell)(Event::Gradient(self.found.add(gradient, direction))),
+                None => self.left_out = true,
+            }
         }
         self.cells += 1;
         // who was told of it may have had enough
@@ -277,33 +290,38 @@ impl<'n, 't> Tree<'n, 't> {
     }
 
     /// A direction of the cone to be shown, in short numbers. Where kinks are left or were dropped, it should not be one along which
-    /// they tie: that would be true, too, but harder to check.
+    /// they tie: among straight pieces that would be true, too, but harder to check; elsewhere it would prove nothing, and there is none.
     /// For the opposite cone it is turned round, before anything is asked about it: borders of selections need not lie opposite each other.
-    fn direction(&mut self, at: usize, witness: &Witness, opposite: bool) -> Vec<Rational> {
+    fn direction(&mut self, at: usize, witness: &Witness, opposite: bool) -> Option<Vec<Rational>> {
         let turned = |d: Vec<Rational>| if opposite { d.iter().map(|x| -x).collect() } else { d };
-        let from = match witness {
-            Witness::Float(d) => d,
-            Witness::Exact(d) => return turned(d.to_vec()),
+        let first = match witness {
+            Witness::Float(d) => direction_near(&self.forms, &self.path, d, 0)
+                .unwrap_or_else(|| d.iter().filter_map(|&x| Rational::from_f64(x)).collect()),
+            Witness::Exact(d) => d.to_vec(),
         };
-        let first = direction_near(&self.forms, &self.path, from, 0)
-            .unwrap_or_else(|| from.iter().filter_map(|&x| Rational::from_f64(x)).collect());
         let first = turned(first);
-        if at == self.order.len() && self.whole || (self.generic)(&first) {
-            return first;
+        if at == self.order.len() && self.whole || (self.generic)(&first) == Some(true) {
+            return Some(first);
         }
-        let mut random = SplitMix64::new(2);
-        let size = from.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-        for attempt in 0..GENERIC_ATTEMPTS {
-            let shake = size / f64::from(1 << (attempt / 2));
-            let mut draw = || shake * ((random.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0);
-            let near: Vec<f64> = from.iter().map(|x| x + draw()).collect();
-            let found = direction_near(&self.forms, &self.path, &near, attempt as usize / 4).map(turned);
-            match found {
-                Some(direction) if (self.generic)(&direction) => return direction,
-                _ => {}
+        if let Witness::Float(from) = witness {
+            let mut random = SplitMix64::new(2);
+            let size = from.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+            for attempt in 0..GENERIC_ATTEMPTS {
+                let shake = size / f64::from(1 << (attempt / 2));
+                let mut draw = || shake * ((random.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0);
+                let near: Vec<f64> = from.iter().map(|x| x + draw()).collect();
+                let Some(found) = direction_near(&self.forms, &self.path, &near, attempt as usize / 4) else {
+                    continue;
+                };
+                let found = turned(found);
+                match (self.generic)(&found) {
+                    Some(true) => return Some(found),
+                    Some(false) => {}
+                    None => break,
+                }
             }
         }
-        first
+        (!self.strict).then_some(first)
     }
 
     /// What is to be asked about a kink with these members.
