@@ -2,8 +2,12 @@
 //!
 //! Along a direction every node has a value in an interval. A member of a maximum that lies above another one by intervals lies above it for
 //! all coefficients, and around the direction, too; one that has the same gradient is the same function there. So each maximum is
-//! one of its members, and the gradient of the output is found from the output down, as an interval for each coordinate. The members that are
+//! one of its members. A Euclidean norm that is certainly not 0 is differentiable, its gradient the combination of those of its members with weights that are
+//! intervals, too. So the gradient of the output is found from the output down, as an interval for each coordinate. The members that are
 //! taken are the same for all coefficients, while the gradient, and the neighbourhood in which it is one, depend on them.
+//!
+//! Where there are norms, the function is differentiable at the direction and need not be linear around it. That is enough: a directional derivative that has two
+//! gradients is not linear. Members with the same gradient there have the same value there, since all of it is positively homogeneous.
 
 use crate::form::Form;
 use crate::graph::{Argument, Graph, Node};
@@ -59,7 +63,7 @@ type Gradient = BTreeMap<u32, Interval>;
 
 /// The gradient of the output around a direction.
 fn gradient(graph: &Graph, direction: &Form, meter: &mut Meter) -> Result<Gradient, Fault> {
-    let mut along = Along { graph, values: Vec::new(), taken: Vec::new(), room: 0 };
+    let mut along = Along { graph, values: Vec::new(), taken: Vec::new(), weights: BTreeMap::new(), room: 0 };
     let coordinates: BTreeMap<u32, Interval> =
         Vector(direction.clone()).entries().map(|(i, c)| (i as u32, Interval::point(c.clone()))).collect();
     for node in &graph.nodes {
@@ -72,8 +76,10 @@ fn gradient(graph: &Graph, direction: &Form, meter: &mut Meter) -> Result<Gradie
 struct Along<'g> {
     graph: &'g Graph,
     values: Vec<Interval>,
-    /// The member that a maximum is; of a linear combination, itself.
+    /// The member that a maximum is; of everything else, itself.
     taken: Vec<Argument>,
+    /// The weights of the members of norms, by the numbers of their nodes.
+    weights: BTreeMap<u32, Vec<Interval>>,
     room: u64,
 }
 
@@ -108,12 +114,42 @@ impl Along<'_> {
                 }
                 (of(best).clone(), best)
             }
+            Node::Norm(members) => {
+                let mut sum = zero.clone();
+                for &m in members {
+                    sum.add(&of(m).squared(meter)?, meter)?;
+                }
+                let norm = sum.root(self.graph.root_bits(), meter)?;
+                let weights = match norm.inverse(meter)? {
+                    Some(over) => members.iter().map(|&m| of(m).times(&over, meter)).collect::<Result<Vec<_>, _>>()?,
+                    // members that are 0 around the direction have a norm that is
+                    None if norm.is_zero() && self.vanish(members, meter)? => Vec::new(),
+                    None => {
+                        return Err(Fault::new(format!(
+                            "along this direction the norm {own} may be 0, where it has no gradient"
+                        )));
+                    }
+                };
+                self.room += weights.iter().map(Interval::words).sum::<u64>();
+                self.weights.insert(self.values.len() as u32, weights);
+                (norm, own)
+            }
         };
         self.room += value.words();
         meter.room(self.room)?;
         self.values.push(value);
         self.taken.push(taken);
         Ok(())
+    }
+
+    /// Whether the gradients of all members are 0 around the direction, whatever the coefficients are.
+    fn vanish(&self, members: &[Argument], meter: &mut Meter) -> Result<bool, Fault> {
+        for &m in members {
+            if !self.gradient([(m, Rational::ONE)], meter)?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Sees that two members of a maximum have the same gradient around the direction, whatever the coefficients are.
@@ -141,6 +177,12 @@ impl Along<'_> {
                     }
                 }
                 Node::Max(_) => sum.add(self.taken[n as usize], weight, meter)?,
+                Node::Norm(members) => {
+                    // every norm that came this far has its weights
+                    for (&m, w) in members.iter().zip(self.weights.get(&n).into_iter().flatten()) {
+                        sum.add(m, weight.times(w, meter)?, meter)?;
+                    }
+                }
             }
         }
         Ok(sum.directions)

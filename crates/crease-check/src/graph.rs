@@ -3,7 +3,7 @@
 
 use crate::form::Scope;
 use crate::interval::Interval;
-use crate::lines::{Fault, Lines, Words, natural, number};
+use crate::lines::{Fault, Lines, MAX_BITS, Words, natural, number};
 use std::fmt;
 
 /// What a node is made of. The order is that of elimination: nodes go first, from the last to the first.
@@ -30,9 +30,11 @@ pub enum Node {
     Linear(Vec<(Argument, Interval)>),
     /// The largest of two or more.
     Max(Vec<Argument>),
+    /// The Euclidean norm of two or more.
+    Norm(Vec<Argument>),
 }
 
-/// A family of positively homogeneous piecewise-linear functions, one for each choice of the coefficients from their enclosures.
+/// A family of positively homogeneous functions, piecewise linear but for norms, one for each choice of the coefficients from their enclosures.
 pub struct Graph {
     pub dimension: u32,
     pub bits: u32,
@@ -65,13 +67,18 @@ impl Graph {
         Ok(Graph { dimension, bits, nodes, output })
     }
 
+    /// The bits of square roots.
+    pub fn root_bits(&self) -> u32 {
+        self.bits.min(MAX_BITS as u32 / 8)
+    }
+
     /// What may stand in a direction.
     pub fn directions(&self) -> Scope {
         Scope { d: self.dimension, z: 0, k: 0 }
     }
 
     pub fn kinks(&self) -> usize {
-        self.nodes.iter().filter(|n| matches!(n, Node::Max(_))).count()
+        self.nodes.iter().filter(|n| matches!(n, Node::Max(_) | Node::Norm(_))).count()
     }
 
     /// The coordinate that the rest of a line is.
@@ -126,12 +133,13 @@ impl Known {
 }
 
 fn node(lines: &mut Lines<'_>, known: Known) -> Result<Node, Fault> {
-    let usage = "`linear TERM TERM ...` or `max VARIABLE VARIABLE ...`";
+    let usage = "`linear TERM TERM ...`, `norm VARIABLE VARIABLE ...` or `max VARIABLE VARIABLE ...`";
     let text = lines.next()?;
     let mut line = Words::new(text.unwrap_or_default());
     let read: fn(&mut Words<'_>, Known) -> Result<Node, Fault> = match line.peek() {
         Some("linear") => linear,
-        Some("max") => maximum,
+        Some("max") => |line, known| members(line, known, "maximum").map(Node::Max),
+        Some("norm") => |line, known| members(line, known, "norm").map(Node::Norm),
         _ => return Err(Fault::expected(usage, text)),
     };
     line.next()?;
@@ -156,14 +164,14 @@ fn linear(line: &mut Words<'_>, known: Known) -> Result<Node, Fault> {
     }
 }
 
-fn maximum(line: &mut Words<'_>, known: Known) -> Result<Node, Fault> {
+fn members(line: &mut Words<'_>, known: Known, what: &str) -> Result<Vec<Argument>, Fault> {
     let mut members = Vec::new();
     while let Some(word) = line.next()? {
         members.push(known.argument(word)?);
     }
     match members.len() {
-        0 | 1 => Err(Fault::new(format!("a kink is the maximum of two or more variables; here is {}", members.len()))),
-        _ => Ok(Node::Max(members)),
+        0 | 1 => Err(Fault::new(format!("a kink is the {what} of two or more variables; here is {}", members.len()))),
+        _ => Ok(members),
     }
 }
 
@@ -178,8 +186,8 @@ impl fmt::Display for Graph {
                     f.write_str("linear")?;
                     terms.iter().try_for_each(|(argument, c)| write!(f, " {c}*{argument}"))?;
                 }
-                Node::Max(members) => {
-                    f.write_str("max")?;
+                Node::Max(members) | Node::Norm(members) => {
+                    f.write_str(if matches!(node, Node::Max(_)) { "max" } else { "norm" })?;
                     members.iter().try_for_each(|m| write!(f, " {m}"))?;
                 }
             }

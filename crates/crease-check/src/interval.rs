@@ -69,6 +69,41 @@ impl Interval {
         })
     }
 
+    /// The squares of its numbers.
+    pub fn squared(&self, meter: &mut Meter) -> Result<Interval, Fault> {
+        let (low, high) = (&self.low, self.high());
+        let (a, b) = (product(low, low, meter)?, product(high, high, meter)?);
+        let least = if low.is_negative() && high.is_positive() { Rational::ZERO } else { Ord::min(&a, &b).clone() };
+        let most = Ord::max(a, b);
+        Ok(Interval::between(least.clone(), most).unwrap_or(Interval::point(least)))
+    }
+
+    /// The square roots of its numbers, none of which is negative, with so many bits.
+    pub fn root(&self, bits: u32, meter: &mut Meter) -> Result<Interval, Fault> {
+        let mut bounds = |x: &Rational| {
+            meter.operation(2 * words(x) + u64::from(bits) / 32)?;
+            let (low, high) = x.root_bounds(bits).ok_or_else(|| Fault::new("a sum of squares is negative"))?;
+            // whoever found them, their squares show that they are bounds
+            if product(&low, &low, meter)? > *x || product(&high, &high, meter)? < *x {
+                return Err(Fault::new("the bounds of a square root are none"));
+            }
+            Ok((low, high))
+        };
+        let (low, above) = bounds(&self.low)?;
+        let high = if self.high.is_some() { bounds(self.high())?.1 } else { above };
+        Ok(Interval::between(low.clone(), high).unwrap_or(Interval::point(low)))
+    }
+
+    /// The inverses of its numbers; nothing unless all of them are positive.
+    pub fn inverse(&self, meter: &mut Meter) -> Result<Option<Interval>, Fault> {
+        meter.operation(self.words())?;
+        if !self.low.is_positive() {
+            return Ok(None);
+        }
+        let (Some(low), Some(high)) = (self.high().inv(), self.low.inv()) else { return Ok(None) };
+        Ok(Some(Interval::between(low.clone(), high).unwrap_or(Interval::point(low))))
+    }
+
     pub fn add(&mut self, other: &Interval, meter: &mut Meter) -> Result<(), Fault> {
         self.high = match (&self.high, &other.high) {
             (None, None) => None,
@@ -146,5 +181,27 @@ mod tests {
             assert_eq!(x.begins_below(&y, meter).unwrap(), a.0 < b.0);
             assert_eq!(x.is_zero(), a == (0, 0));
         }
+    }
+
+    #[test]
+    fn squares_roots_and_inverses() {
+        let meter = &mut Meter::new(0);
+        for (a, b) in (-3..=3).flat_map(|a| (a..=3).map(move |b| (a, b))) {
+            let squares: Vec<i64> = (a..=b).map(|x| x * x).collect();
+            let (least, most) = (*squares.iter().min().unwrap(), *squares.iter().max().unwrap());
+            let square = interval(a, b).squared(meter).unwrap();
+            assert_eq!(square, interval(least, most));
+            let root = square.root(64, meter).unwrap();
+            assert_eq!(root, interval(a, b).squared(meter).unwrap().root(64, meter).unwrap());
+            assert_eq!((root.low().to_f64(), root.high().to_f64()), ((least as f64).sqrt(), (most as f64).sqrt()));
+            let inverse = interval(a, b).inverse(meter).unwrap();
+            assert_eq!(inverse.is_some(), a > 0);
+            assert!(inverse.is_none_or(
+                |i| i.low() * &Rational::from(b) == Rational::ONE && i.high() * &Rational::from(a) == Rational::ONE
+            ));
+        }
+        let root = interval(2, 3).root(80, meter).unwrap();
+        assert!(root.low() * root.low() < Rational::from(2) && root.high() * root.high() > Rational::from(3));
+        assert!(interval(-1, 3).root(64, meter).is_err());
     }
 }

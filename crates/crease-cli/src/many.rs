@@ -185,7 +185,8 @@ impl Report<'_> {
             let one = columns.len() == 1;
             return vec![("value", if one { columns.remove(0) } else { format!("[{}]", columns.join(",")) })];
         };
-        let mut columns = columns.into_iter();
+        // before the first point there are no columns
+        let mut columns = columns.into_iter().chain(std::iter::repeat_with(|| "[]".to_string()));
         let value = columns.next().unwrap_or_default();
         vec![("value", value), ("gradient", object(p.inputs().iter().map(|i| &*i.name).zip(columns)))]
     }

@@ -142,7 +142,7 @@ fn fold(op: &Op, a: &Option<Rational>, c: &Option<Rational>) -> Option<Rational>
 }
 
 /// Removes what no output needs.
-fn sweep(p: &Program) -> Result<Program, BuildError> {
+pub(crate) fn sweep(p: &Program) -> Result<Program, BuildError> {
     let live = useful(p);
     let mut b = Builder::new(p.name());
     let zero = b.constant(Rational::ZERO);

@@ -387,6 +387,11 @@ impl<'t> Var<'t> {
         self.apply(|b, x| b.norminf(x))
     }
 
+    /// The Euclidean norm of all elements.
+    pub fn norm2(self) -> Var<'t> {
+        self.apply(|b, x| b.norm2(x))
+    }
+
     /// `log(sum(exp(x)))` along an axis.
     #[track_caller]
     pub fn logsumexp(self, axis: isize) -> Var<'t> {

@@ -99,6 +99,7 @@ fn kink(k: &Kink) -> String {
         Kink::Sort(_) => "sort".into(),
         Kink::Norm1(_) => "‖·‖₁".into(),
         Kink::NormInf(_) => "‖·‖∞".into(),
+        Kink::Norm2(_) => "‖·‖₂".into(),
         Kink::MaxLinear { .. } => "max linear".into(),
     }
 }

@@ -43,6 +43,11 @@ pub trait Float:
     const LOWEST: Self;
     /// Not a number.
     const NAN: Self;
+    /// Infinity.
+    const INFINITY: Self;
+    /// A sum of squares above this has not lost any that count.
+    #[doc(hidden)]
+    const SAFE_SQUARES: Self;
 
     /// Both bit patterns at once; of two equal numbers their sum's sign where they are zeros, else the number.
     #[doc(hidden)]
@@ -99,6 +104,8 @@ macro_rules! float {
             const NEG_ZERO: Self = -0.0;
             const LOWEST: Self = $t::NEG_INFINITY;
             const NAN: Self = $t::NAN;
+            const INFINITY: Self = $t::INFINITY;
+            const SAFE_SQUARES: Self = $t::MIN_POSITIVE / ($t::EPSILON * $t::EPSILON);
 
             #[inline(always)]
             fn both_bits(self, other: Self) -> Self {

@@ -218,6 +218,7 @@ pub(crate) enum LaneOp {
     Sort,
     Norm1,
     NormInf,
+    Norm2,
     /// So many rows.
     MaxLinear(usize),
     LogSumExp,
@@ -307,6 +308,7 @@ fn kinked<T: Float>(kink: &Kink, choice: Option<&Choice>) -> Lowered<T> {
         Kink::Sort(lane) => lanes(LaneOp::Sort, *lane),
         Kink::Norm1(lane) => lanes(LaneOp::Norm1, *lane),
         Kink::NormInf(lane) => lanes(LaneOp::NormInf, *lane),
+        Kink::Norm2(lane) => lanes(LaneOp::Norm2, *lane),
         Kink::MaxLinear { lane, rows } => lanes(LaneOp::MaxLinear(*rows), *lane),
     }
 }

@@ -8,7 +8,7 @@ use crate::{Number, NumberError, Rational, Smooth};
 use std::cmp::Ordering;
 
 macro_rules! float_number {
-    ($float:ident, $name:literal, $nearest:ident) => {
+    ($float:ident, $name:literal, $nearest:ident, $shift:literal) => {
         impl Number for $float {
             const NAME: &'static str = $name;
             const EXACT: bool = false;
@@ -70,6 +70,27 @@ macro_rules! float_number {
                 })
             }
 
+            fn norm2<'a, I>(members: I) -> Result<Self, NumberError>
+            where
+                I: IntoIterator<Item = &'a Self>,
+                I::IntoIter: Clone,
+            {
+                let members = members.into_iter();
+                let squares = |scale: $float| members.clone().fold(0.0, |sum, &x| sum + (x * scale) * (x * scale));
+                let sum = squares(1.0);
+                // below, squares that count may have been lost
+                let least = $float::MIN_POSITIVE / ($float::EPSILON * $float::EPSILON);
+                // a power of two changes no digit
+                let scale: $float = match sum {
+                    _ if sum == $float::INFINITY && members.clone().all(|x| $float::is_finite(*x)) => {
+                        $float::powi(2.0, -$shift)
+                    }
+                    _ if sum < least => $float::powi(2.0, $shift),
+                    _ => return Ok($float::sqrt(sum)),
+                };
+                Ok($float::sqrt(squares(scale)) / scale)
+            }
+
             fn compare(&self, other: &Self) -> Option<Ordering> {
                 self.partial_cmp(other)
             }
@@ -111,8 +132,8 @@ macro_rules! float_number {
     };
 }
 
-float_number!(f64, "f64", to_f64);
-float_number!(f32, "f32", to_f32);
+float_number!(f64, "f64", to_f64, 600);
+float_number!(f32, "f32", to_f32, 90);
 
 #[cfg(test)]
 mod tests {
@@ -154,6 +175,24 @@ mod tests {
         assert_eq!(Number::sigmoid(&0.0_f32), Ok(0.5));
         let tail = Number::sigmoid(&-40.0_f64).unwrap();
         assert!((tail / (-40.0_f64).exp() - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn norms_neither_overflow_nor_vanish() {
+        let norm = |xs: &[f64]| Number::norm2(xs).unwrap();
+        for scale in [1.0, 1e-200, 1e-308, 1e200, 1e307] {
+            let expected = 5.0 * scale;
+            assert!((norm(&[3.0 * scale, -4.0 * scale]) - expected).abs() <= expected * 1e-15, "{scale}");
+        }
+        let least = f64::from_bits(1);
+        assert_eq!((norm(&[least]), norm(&[least; 4]), norm(&[0.0, -0.0]), norm(&[])), (least, 2.0 * least, 0.0, 0.0));
+        assert_eq!(norm(&[f64::MAX]), f64::MAX);
+        assert_eq!((norm(&[f64::MAX; 2]), norm(&[1.0, f64::NEG_INFINITY])), (f64::INFINITY, f64::INFINITY));
+        assert!(norm(&[1.0, f64::NAN]).is_nan() && norm(&[f64::INFINITY, f64::NAN]).is_nan());
+        let single = |x: f32| Number::norm2(&[x; 4]).unwrap();
+        for x in [f32::from_bits(1), 1e-40, 1e-20, 1.0, 1e20, 1e38] {
+            assert_eq!(single(x), 2.0 * x);
+        }
     }
 
     #[test]

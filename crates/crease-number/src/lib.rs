@@ -195,6 +195,31 @@ pub trait Number: Clone + Debug + Display + PartialEq + Send + Sync + 'static {
         self.smooth(Smooth::Power(exponent))
     }
 
+    /// The Euclidean norm of some numbers, 0 of none. Floats are scaled where their squares would leave the range.
+    ///
+    /// ```
+    /// use crease_number::{Number, Rational};
+    /// let [x, y] = [3, 4].map(Rational::from);
+    /// assert_eq!(Number::norm2([&x, &y]), Ok(Rational::from(5)));
+    /// assert_eq!(Number::norm2(&[3e-200, -4e-200]), Ok(5e-200));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the square root: exact numbers need not have one.
+    fn norm2<'a, I>(members: I) -> Result<Self, NumberError>
+    where
+        I: IntoIterator<Item = &'a Self>,
+        I::IntoIter: Clone,
+    {
+        // an even power of an enclosure is not negative, while a product of two of them may be
+        let mut sum = Self::zero();
+        for x in members {
+            sum = sum.add(&x.powi(2)?);
+        }
+        sum.sqrt()
+    }
+
     /// How `self` compares with `other`, or `None` if it cannot be told: with
     /// NaN, for enclosures that overlap, and for unequal elements of a field.
     fn compare(&self, other: &Self) -> Option<Ordering>;

@@ -47,6 +47,15 @@ fn on_graph(model: &LocalModel, from: NodeId) -> Vec<Bounds> {
                     }
                 }
             }
+            // any vector of the unit ball
+            Node::Norm(members) => {
+                let size = Ord::max(low.abs(), high.abs());
+                for m in members {
+                    let slot = &mut adjoints[m.index()];
+                    slot.0 -= &size;
+                    slot.1 += &size;
+                }
+            }
             Node::Max(members) | Node::Taken(members) => {
                 let part = (Ord::min(low, Rational::ZERO), Ord::max(high, Rational::ZERO));
                 for m in members {

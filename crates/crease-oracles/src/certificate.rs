@@ -20,7 +20,7 @@ pub(crate) fn head(out: &mut String, claim: &str, normal: &NormalForm, output: u
 /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
 /// use crease_oracles::certificate_model;
 /// let p = trace(1, |x| relu(x[0]) + x[0]).unwrap();
-/// let normal = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap().normal_form();
+/// let normal = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap().normal_form().unwrap();
 /// assert_eq!(certificate_model(&normal, 0), "dimension 1\nkinks 1\nmax 0 ; 1*d0\noutput 1*d0 1*k0\n");
 /// ```
 pub fn certificate_model(normal: &NormalForm, output: usize) -> String {
@@ -103,13 +103,14 @@ fn graph(out: &mut String, model: &LocalModel, from: NodeId) -> fmt::Result {
     };
     writeln!(out, "dimension {}\nbits {}\nnodes {count}", model.dimension(), model.precision().bits)?;
     for i in (model.dimension()..needed.len()).filter(|&i| needed[i]) {
-        match model.node(model.node_id(i)) {
+        let node = model.node(model.node_id(i));
+        match node {
             Node::Linear(terms) => {
                 out.push_str("linear ");
                 combination(out, terms, |n| variable(value(model, n)))?;
             }
-            Node::Max(members) => {
-                out.push_str("max");
+            Node::Max(members) | Node::Norm(members) => {
+                out.push_str(if matches!(node, Node::Max(_)) { "max" } else { "norm" });
                 for (letter, i) in members.iter().map(|m| variable(value(model, *m))) {
                     write!(out, " {letter}{i}")?;
                 }
@@ -129,7 +130,7 @@ fn value(model: &LocalModel, mut id: NodeId) -> NodeId {
         id = match model.node(id) {
             Node::Taken(members) => members[0],
             Node::Seam { taken, .. } => taken,
-            Node::Direction(_) | Node::Linear(_) | Node::Max(_) => return id,
+            Node::Direction(_) | Node::Linear(_) | Node::Max(_) | Node::Norm(_) => return id,
         };
     }
 }
@@ -138,7 +139,7 @@ fn value(model: &LocalModel, mut id: NodeId) -> NodeId {
 fn arguments(model: &LocalModel, id: NodeId, mut each: impl FnMut(NodeId)) {
     match model.node(id) {
         Node::Linear(terms) => terms.iter().for_each(|t| each(value(model, t.node))),
-        Node::Max(members) => members.iter().for_each(|m| each(value(model, *m))),
+        Node::Max(members) | Node::Norm(members) => members.iter().for_each(|m| each(value(model, *m))),
         // no value is one of the last two, and the first is made of nothing
         Node::Direction(_) | Node::Taken(_) | Node::Seam { .. } => {}
     }

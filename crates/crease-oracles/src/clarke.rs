@@ -7,7 +7,7 @@
 //! and then, where it is affordable, exactly.
 
 use crate::enclosed::confirmed;
-use crate::sweep::{Same, SweepCost, backward, forward, has_flat_seam, leaves_seams, same_forms};
+use crate::sweep::{Bend, Same, SweepCost, backward, forward, has_flat_seam, leaves_seams, near_norm, same_forms};
 use crate::{OracleError, Session, check_direction};
 use crease_core::local::{Exactness, NodeId};
 use crease_core::number::Rational;
@@ -65,18 +65,27 @@ impl Session<'_> {
 
     fn draw(&self, seed: u64) -> Result<ClarkeElement, OracleError> {
         let from = self.from()?;
+        if let Some(plain) = self.plain_around() {
+            return plain.clarke_element(seed);
+        }
         let mut random = SplitMix64::new(seed);
         let mut sweeps = 0;
         // small numbers make answers that are easy to check by hand, but many members leave little room between them
         let members: usize = self.sizes().iter().map(|n| n - 1).sum();
         let first_bits = 4 + members.checked_ilog2().unwrap_or(0);
+        let round = self.model().has_norms();
         for attempt in 0..ATTEMPTS {
             let range = 1u64 << (first_bits + attempt).min(MAX_BITS);
             let mut draw = || {
                 let size = Rational::from(1 + random.below(range) as i64);
                 if random.below(2) == 0 { size } else { -size }
             };
-            let direction: Vec<Rational> = (0..self.model().dimension()).map(|_| draw()).collect();
+            let p = self.model().dimension();
+            let direction: Vec<Rational> = match attempt {
+                // along an axis many norms are rational numbers, but what they show is not all there is
+                0 if round && seed % 2 == 1 => axis(p, seed / 2),
+                _ => (0..p).map(|_| draw()).collect(),
+            };
             match self.look_along(from, direction, attempt + 1, &mut sweeps, &mut random) {
                 Ok(Some(element)) => return Ok(element),
                 Ok(None) => {}
@@ -104,6 +113,9 @@ impl Session<'_> {
     /// ```
     pub fn clarke_along(&self, direction: &[Rational]) -> Result<Option<ClarkeElement>, OracleError> {
         check_direction(self.model(), direction)?;
+        if let Some(plain) = self.plain_around() {
+            return plain.clarke_along(direction);
+        }
         self.look_along(self.from()?, direction.to_vec(), 1, &mut 0, &mut SplitMix64::new(0))
     }
 
@@ -118,16 +130,29 @@ impl Session<'_> {
     ) -> Result<Option<ClarkeElement>, OracleError> {
         let model = self.model();
         let mut picked = vec![0usize; model.kinks().len()];
-        let mut pairs: Vec<(NodeId, NodeId)> = Vec::new();
+        let mut pairs: Vec<(NodeId, Option<NodeId>)> = Vec::new();
         let mut equal = 0;
         *sweeps += 1;
-        let values = forward(model, self.weights(), &direction, |kink, members, values| {
+        let bits = model.precision().bits;
+        let values = forward(model, self.weights(), &direction, |kink, bend, values| {
+            let members = match bend {
+                Bend::Max(members) => members,
+                Bend::Norm(members) => {
+                    let norm = near_norm(members, values, bits);
+                    // along this direction it is 0, or has no gradient
+                    if norm.is_zero() {
+                        pairs.extend(members.iter().map(|m| (*m, None)));
+                    }
+                    return norm;
+                }
+            };
             let of = |k: usize| &values[members[k].index()];
             let best = (1..members.len()).fold(0, |best, k| if of(k) > of(best) { k } else { best });
             picked[kink] = best;
             let before = pairs.len();
             // the first of the largest was picked
-            pairs.extend((best + 1..members.len()).filter(|&k| of(k) == of(best)).map(|k| (members[best], members[k])));
+            let tied = (best + 1..members.len()).filter(|&k| of(k) == of(best));
+            pairs.extend(tied.map(|k| (members[best], Some(members[k]))));
             equal += usize::from(pairs.len() > before);
             of(best).clone()
         });
@@ -144,7 +169,9 @@ impl Session<'_> {
             Exactness::Exact => (backward(model, self.weights(), from, share), None),
             // what is equal by middles alone is not certain
             Exactness::Enclosed { bits } => match confirmed(self, from, &direction, &picked) {
-                Some(ball) if same == Same::Proved => (ball.middle, Some(ball.radius)),
+                Some(ball) if same == Same::Proved => {
+                    (ball.middle, ball.radius.iter().any(|r| !r.is_zero()).then_some(ball.radius))
+                }
                 _ => return Err(OracleError::Undecided { what: "which branches are taken along a direction", bits }),
             },
         };
@@ -160,4 +187,11 @@ impl Session<'_> {
             radius,
         }))
     }
+}
+
+/// A unit vector or its negative, by a number.
+pub(crate) fn axis(dimension: usize, number: u64) -> Vec<Rational> {
+    let (axis, down) = ((number / 2) as usize % dimension.max(1), !number.is_multiple_of(2));
+    let one = if down { Rational::from(-1) } else { Rational::ONE };
+    (0..dimension).map(|i| if i == axis { one.clone() } else { Rational::ZERO }).collect()
 }

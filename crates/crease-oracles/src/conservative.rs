@@ -1,7 +1,7 @@
 //! The autodiff conservative gradient: one element or several, and which. Definition "autodiff conservative gradient" and
 //! Proposition "finding two elements is tractable".
 //!
-//! Every active kink may take any convex combination of its members; the set of gradients that come out is the conservative
+//! Every active kink may take any convex combination of its members, and a Euclidean norm any with weights from the unit ball; the set of gradients that come out is the conservative
 //! gradient of the program. It is the image of a polynomial in those choices, affine in each kink, so it is a single point iff the
 //! polynomial is constant. That is decided by the graph of the paper's proof, exactly, where that is affordable; else by evaluating
 //! the polynomial at random points of a prime field, where a difference is certain. A path of the graph gives a second element only
@@ -12,7 +12,7 @@ use crate::graph::{Path, shortest_path, switched};
 use crate::session::GRAPH_BUDGET;
 use crate::sweep::backward;
 use crate::{OracleError, Session, check_exact};
-use crease_core::local::NodeId;
+use crease_core::local::{Node, NodeId};
 use crease_core::number::{Field61, Mixed, Number, Rational};
 use crease_core::random::SplitMix64;
 
@@ -26,7 +26,7 @@ pub struct ConservativeElement {
     pub gradient: Vec<Rational>,
     /// How far each coordinate may be from that of the program; nothing if all of it is exact.
     pub radius: Option<Vec<Rational>>,
-    /// For each kink of the model, the weights of its members; they add up to 1.
+    /// For each kink of the model, the weights of its members; they add up to 1, or, for a norm, are a vector of the unit ball.
     pub choices: Vec<Vec<Rational>>,
 }
 
@@ -87,7 +87,7 @@ impl Session<'_> {
     /// ```
     pub fn gradient_at_choices(&self, choices: &[Vec<Rational>]) -> Result<Vec<Rational>, OracleError> {
         let set = ConservativeSet { session: self, from: self.from()? };
-        check_choices(self.sizes(), choices)?;
+        check_choices(self, choices)?;
         Ok(set.at(choices))
     }
 
@@ -132,14 +132,18 @@ fn distinct(elements: &[ConservativeElement]) -> bool {
     apart((&a.gradient, a.radius.as_deref()), (&b.gradient, b.radius.as_deref()))
 }
 
-/// Checks that there are weights for each kink and member, none negative, which add up to 1.
-pub(crate) fn check_choices(sizes: &[usize], choices: &[Vec<Rational>]) -> Result<(), OracleError> {
+/// Checks that there are weights for each kink and member: none negative, which add up to 1, or, for a norm, a vector of the unit ball.
+pub(crate) fn check_choices(session: &Session<'_>, choices: &[Vec<Rational>]) -> Result<(), OracleError> {
+    let (model, sizes) = (session.model(), session.sizes());
     if choices.len() != sizes.len() {
         return Err(OracleError::Choices { kink: choices.len().min(sizes.len()) });
     }
     for (kink, (c, &n)) in choices.iter().zip(sizes).enumerate() {
-        let total: Rational = c.iter().sum();
-        if c.len() != n || !total.is_one() || c.iter().any(Rational::is_negative) {
+        let fits = match model.node(model.kinks()[kink].node) {
+            Node::Norm(_) => c.iter().map(|x| x * x).sum::<Rational>() <= Rational::ONE,
+            _ => c.iter().sum::<Rational>().is_one() && !c.iter().any(Rational::is_negative),
+        };
+        if c.len() != n || !fits {
             return Err(OracleError::Choices { kink });
         }
     }

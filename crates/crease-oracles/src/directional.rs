@@ -1,6 +1,6 @@
 //! Directional derivatives: F'(x; d), at kinks too. Section 5.1.
 
-use crate::sweep::{forward, largest};
+use crate::sweep::{Bend, forward, largest, near_norm};
 use crate::{OracleError, Session, check_direction, check_exact};
 use crease_core::local::LocalModel;
 use crease_core::number::Rational;
@@ -23,7 +23,11 @@ impl Session<'_> {
         let model = self.model();
         check_exact(model, WHAT)?;
         check_direction(model, direction)?;
-        let values = forward(model, self.weights(), direction, |_, members, values| largest(members, values));
+        let values = forward(model, self.weights(), direction, |_, bend, values| match bend {
+            Bend::Max(members) => largest(members, values),
+            // no exact model has one
+            Bend::Norm(members) => near_norm(members, values, model.precision().bits),
+        });
         Ok(model.outputs().iter().map(|o| values[o.index()].clone()).collect())
     }
 }

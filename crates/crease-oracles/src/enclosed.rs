@@ -5,12 +5,13 @@
 //! gradient of the program there, or nothing: a member that is not certainly the largest proves nothing. No answer about an enclosed
 //! model leaves the oracles without having come through here.
 
-use crate::sweep::{backward, forward, leaves_seams};
+use crate::sweep::{Bend, backward, forward, leaves_seams};
 use crate::{OracleError, Session};
 use crease_core::Limits;
 use crease_core::local::{LocalError, LocalModel, Node, NodeId, Precision, localize_within};
 use crease_core::number::{Mixed, Number, Rational};
 use crease_core::{Program, Tensor};
+use std::collections::HashMap;
 
 /// With more bits than this, numbers are not made more accurate for their own sake.
 const ACCURATE_BITS: u32 = 1024;
@@ -59,7 +60,19 @@ pub(crate) fn confirmed(session: &Session<'_>, from: NodeId, direction: &[Ration
     let bits = model.precision().bits;
     let along: Vec<Mixed> = direction.iter().map(|x| Mixed::exactly(x.clone()).at(bits)).collect();
     let mut certain = true;
-    let values = forward(model, weights, &along, |kink, members, values| {
+    let mut norms: HashMap<usize, Vec<Mixed>> = HashMap::new();
+    let values = forward(model, weights, &along, |kink, bend, values| {
+        let members = match bend {
+            Bend::Max(members) => members,
+            Bend::Norm(members) => {
+                let (norm, weights) = norm_along(members, values);
+                match weights {
+                    Some(weights) => drop(norms.insert(kink, weights)),
+                    None => certain &= !below[model.kinks()[kink].node.index()],
+                }
+                return norm;
+            }
+        };
         let best = members[picked[kink]];
         if below[model.kinks()[kink].node.index()] {
             certain &= members.iter().all(|m| {
@@ -76,7 +89,24 @@ pub(crate) fn confirmed(session: &Session<'_>, from: NodeId, direction: &[Ration
     if !certain || !leaves_seams(model, &values) {
         return None;
     }
-    Ball::of(&backward(model, weights, from, |kink, k| (picked[kink] == k).then(Mixed::one)))
+    let share = |kink: usize, k: usize| match norms.get(&kink) {
+        Some(weights) => weights.get(k).cloned(),
+        None => (picked[kink] == k).then(Mixed::one),
+    };
+    Ball::of(&backward(model, weights, from, share))
+}
+
+/// The Euclidean norm of members whose values along a direction are known, and its weights; none of these where the norm is 0, and there are no
+/// weights at all where that is not certain.
+pub(crate) fn norm_along<N: Number>(members: &[NodeId], values: &[N]) -> (N, Option<Vec<N>>) {
+    let members = members.iter().map(|m| &values[m.index()]);
+    let Ok(norm) = N::norm2(members.clone()) else { return (N::zero(), None) };
+    let weights = match norm.compare(&N::zero()) {
+        Some(order) if order.is_eq() => Some(Vec::new()),
+        Some(_) => members.map(|x| x.div(&norm)).collect::<Result<_, _>>().ok(),
+        None => None,
+    };
+    (norm, weights)
 }
 
 /// Which nodes a node depends on.
@@ -91,13 +121,16 @@ pub(crate) fn nodes_below(model: &LocalModel, from: NodeId) -> Vec<bool> {
     below
 }
 
-/// Which nodes rest on an enclosed coefficient.
+/// Which nodes rest on an enclosed coefficient, or on a norm.
 pub(crate) fn enclosed_nodes(model: &LocalModel) -> Vec<bool> {
     let mut near = vec![false; model.len()];
     for i in model.dimension()..model.len() {
         let node = model.node(model.node_id(i));
-        let own = matches!(node, Node::Linear(terms) if terms.iter().any(|t| !t.radius.is_zero()));
-        let mut any = own;
+        let mut any = match node {
+            Node::Linear(terms) => terms.iter().any(|t| !t.radius.is_zero()),
+            Node::Norm(_) => true,
+            Node::Direction(_) | Node::Max(_) | Node::Taken(_) | Node::Seam { .. } => false,
+        };
         for_each_argument(node, |n| any |= near[n.index()]);
         near[i] = any;
     }
@@ -109,7 +142,7 @@ pub(crate) fn for_each_argument(node: Node<'_>, mut each: impl FnMut(NodeId)) {
     match node {
         Node::Direction(_) => {}
         Node::Linear(terms) => terms.iter().for_each(|t| each(t.node)),
-        Node::Max(members) | Node::Taken(members) => members.iter().for_each(|m| each(*m)),
+        Node::Max(members) | Node::Norm(members) | Node::Taken(members) => members.iter().for_each(|m| each(*m)),
         Node::Seam { taken, across } => [taken, across].into_iter().for_each(each),
     }
 }

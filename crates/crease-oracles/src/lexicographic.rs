@@ -5,13 +5,14 @@
 //! direction. It stops as soon as no kink is left: when every maximum has one member, or members that are the same linear form. Khan and Barton carry the derivatives along all directions of the basis at once, and pick at each maximum the
 //! lexicographically largest: the same answer at p times the cost.
 
-use crate::enclosed::Ball;
-use crate::sweep::{Same, Weights, backward, forward, same_forms};
+use crate::enclosed::{Ball, norm_along};
+use crate::sweep::{Bend, Same, Weights, backward, forward, same_forms};
 use crate::{OracleError, Session, check_direction, check_exact};
 use crease_core::local::{LocalModel, Node, NodeId};
 use crease_core::number::{Mixed, Number, Rational};
 use crease_core::random::SplitMix64;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 /// How many node visits may be spent on proving, after a direction, that the members that are left are the same.
 const EXACT_BUDGET: usize = 1_000_000;
@@ -47,6 +48,9 @@ impl Session<'_> {
         let model = self.model();
         check_basis(model, basis)?;
         let from = self.from()?;
+        if let Some(plain) = self.plain_around() {
+            return plain.lexicographic(basis);
+        }
         if model.is_exact() {
             let settled = settle(self, self.weights(), basis, Rational::clone)?;
             let gradient = backward(model, self.weights(), from, settled.share());
@@ -101,6 +105,11 @@ impl Session<'_> {
                     picked.push(best);
                     of(best).clone()
                 }
+                // no exact model has one
+                Node::Norm(_) => {
+                    let what = "the lexicographic derivative of a Euclidean norm by vector forward mode";
+                    return Err(OracleError::Undecided { what, bits: model.precision().bits });
+                }
                 Node::Seam { taken, .. } => rows[taken.index()].clone(),
                 Node::Taken(members) => {
                     settled.push(None);
@@ -117,17 +126,22 @@ impl Session<'_> {
 }
 
 /// Which members are left at each kink, and what it took.
-struct Settled {
+struct Settled<N> {
     left: Vec<Vec<usize>>,
+    /// Of a norm, what it is along the first direction along which it is not 0: a combination of its members, with these weights.
+    norms: HashMap<usize, Vec<N>>,
     settled: Vec<Option<usize>>,
     used: usize,
     checks: u64,
 }
 
-impl Settled {
+impl<N: Number> Settled<N> {
     /// All to the first of the members that are left: they are the same.
-    fn share<N: Number>(&self) -> impl Fn(usize, usize) -> Option<N> {
-        |kink, k| (self.left[kink][0] == k).then(N::one)
+    fn share(&self) -> impl Fn(usize, usize) -> Option<N> {
+        |kink, k| match self.norms.get(&kink) {
+            Some(weights) => weights.get(k).cloned(),
+            None => (self.left[kink][0] == k).then(N::one),
+        }
     }
 
     fn done(self, session: &Session<'_>, gradient: Vec<Rational>, radius: Option<Vec<Rational>>) -> Lexicographic {
@@ -142,8 +156,14 @@ fn settle<N: Number>(
     weights: &Weights<N>,
     basis: &[Vec<Rational>],
     number: impl Fn(&Rational) -> N,
-) -> Result<Settled, OracleError> {
+) -> Result<Settled<N>, OracleError> {
     let model = session.model();
+    let mut norms: HashMap<usize, Vec<N>> = members_of(model)
+        .zip(model.kinks())
+        .enumerate()
+        .filter(|(_, (_, kink))| matches!(model.node(kink.node), Node::Norm(_)))
+        .map(|(kink, _)| (kink, Vec::new()))
+        .collect();
     let mut left: Vec<Vec<usize>> = kinds_of(model).map(|(n, max)| (0..if max { n } else { 1 }).collect()).collect();
     let mut settled: Vec<Option<usize>> = vec![None; left.len()];
     let mut open = left.iter().filter(|l| l.len() > 1).count();
@@ -157,7 +177,24 @@ fn settle<N: Number>(
         used = j + 1;
         let before = open;
         let direction: Vec<N> = direction.iter().map(&number).collect();
-        forward(model, weights, &direction, |kink, members, values| {
+        forward(model, weights, &direction, |kink, bend, values| {
+            let members = match bend {
+                Bend::Max(members) => members,
+                Bend::Norm(members) => {
+                    let Some(known) = norms.get_mut(&kink) else { return N::zero() };
+                    if !known.is_empty() {
+                        let products = known.iter().zip(members).map(|(w, m)| w.mul(&values[m.index()]));
+                        return products.fold(N::zero(), |sum, x| sum.add(&x));
+                    }
+                    let (norm, weights) = norm_along(members, values);
+                    certain &= weights.is_some();
+                    if let Some(weights) = weights.filter(|w| !w.is_empty()) {
+                        (*known, settled[kink]) = (weights, Some(j));
+                        open -= 1;
+                    }
+                    return norm;
+                }
+            };
             let of = |k: usize| &values[members[k].index()];
             let ahead = |a: usize, b: usize| of(a).compare(of(b)).is_some_and(Ordering::is_gt);
             let best = left[kink].iter().copied().reduce(|best, k| if ahead(k, best) { k } else { best }).unwrap_or(0);
@@ -176,21 +213,21 @@ fn settle<N: Number>(
             of(best).clone()
         });
         if !certain {
-            let what = "which members are the largest along a direction of the basis";
+            let what = "which members are the largest along a direction of the basis, or whether a norm is 0";
             return Err(OracleError::Undecided { what, bits: model.precision().bits });
         }
         // what is left may be the same form everywhere: switches that are identically zero settle without fuss
         if model.is_exact() && open > 0 && (j == 0 || open < before) && j + 1 < basis.len() {
             let picked: Vec<usize> = left.iter().map(|l| l[0]).collect();
-            let others = members_of(model).zip(&left).flat_map(|(m, l)| l[1..].iter().map(|&k| (m[l[0]], m[k])));
-            let pairs: Vec<(NodeId, NodeId)> = others.collect();
+            let others = members_of(model).zip(&left).flat_map(|(m, l)| l[1..].iter().map(|&k| (m[l[0]], Some(m[k]))));
+            let pairs: Vec<(NodeId, Option<NodeId>)> = others.collect();
             checks += 1;
             if same_forms(session, &picked, &pairs, &mut SplitMix64::new(j as u64), EXACT_BUDGET)? == Same::Proved {
                 break;
             }
         }
     }
-    Ok(Settled { left, settled, used, checks })
+    Ok(Settled { left, norms, settled, used, checks })
 }
 
 /// The unit vectors of dimension `p`.
@@ -205,15 +242,15 @@ pub fn identity(p: usize) -> Vec<Vec<Rational>> {
 
 fn members_of(model: &LocalModel) -> impl Iterator<Item = &[NodeId]> {
     model.nodes().filter_map(|n| match n {
-        Node::Max(members) | Node::Taken(members) => Some(members),
+        Node::Max(members) | Node::Norm(members) | Node::Taken(members) => Some(members),
         Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => None,
     })
 }
 
-/// For each kink, how many members it has, and whether it takes the largest of them.
+/// For each kink, how many members it has, and whether it has to be settled which of them counts.
 fn kinds_of(model: &LocalModel) -> impl Iterator<Item = (usize, bool)> {
     model.nodes().filter_map(|n| match n {
-        Node::Max(members) => Some((members.len(), true)),
+        Node::Max(members) | Node::Norm(members) => Some((members.len(), true)),
         Node::Taken(members) => Some((members.len(), false)),
         Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => None,
     })

@@ -89,7 +89,7 @@ pub enum OracleError {
     },
     /// Weights that are none of the kinks of the model.
     #[error(
-        "the weights of kink number {kink} do not fit: each member needs one, none negative, and they must add up to 1"
+        "the weights of kink number {kink} do not fit: each member needs one, none negative, and they must add up to 1 (of a norm: their squares to no more)"
     )]
     Choices {
         /// The first kink whose weights do not fit.

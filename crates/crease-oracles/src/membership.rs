@@ -6,7 +6,7 @@
 //! none belongs to the conservative gradient is another matter: that set is the image of a polynomial, and there is no general
 //! test. Corners, edges and the centre of the choices are tried, and what is not shown is not claimed.
 
-use crate::enumerate::Neighbours;
+use crate::enumerate::{Neighbour, Neighbours};
 use crate::{Conservative, HullPosition, OracleError, Session, check_direction, in_hull};
 use crease_core::number::Rational;
 
@@ -116,7 +116,8 @@ impl Session<'_> {
         let known = self.conservative()?;
         check_direction(self.model(), vector)?;
         if !neighbours.exact {
-            return self.membership(vector, 0);
+            let found = self.membership(vector, 0)?;
+            return if found == Membership::NotDecided { among_exact(neighbours, vector) } else { Ok(found) };
         }
         if let Some(found) = by_bounds(known, vector) {
             return Ok(found);
@@ -139,6 +140,22 @@ impl Session<'_> {
             HullPosition::Outside { .. } => Ok(Membership::NotDecided),
         }
     }
+}
+
+/// Where a vector lies, as far as those gradients show it that are exact although others are not.
+fn among_exact(neighbours: &Neighbours, vector: &[Rational]) -> Result<Membership, OracleError> {
+    let is_exact = |n: &Neighbour| n.radius.as_ref().is_none_or(|r| r.iter().all(Rational::is_zero));
+    let (numbers, exact): (Vec<usize>, Vec<&[Rational]>) =
+        neighbours.gradients.iter().enumerate().filter(|(_, n)| is_exact(n)).map(|(i, n)| (i, &n.gradient[..])).unzip();
+    if exact.is_empty() {
+        return Ok(Membership::NotDecided);
+    }
+    Ok(match in_hull(&exact, vector)? {
+        HullPosition::Inside { weights } => {
+            Membership::Hull { weights: weights.into_iter().map(|(i, w)| (numbers[i], w)).collect() }
+        }
+        HullPosition::Outside { .. } => Membership::NotDecided,
+    })
 }
 
 /// Whether a vector, of which it is known how far it may be off, is certainly another one.

@@ -95,7 +95,7 @@ impl KinkReport {
     /// ```
     pub fn of_choices(session: &Session<'_>, choices: &[Vec<Rational>], limits: &Limits) -> Result<Self, OracleError> {
         let (model, from) = (session.model(), session.from()?);
-        check_choices(session.sizes(), choices)?;
+        check_choices(session, choices)?;
         let share = |kink: usize, k: usize| Some(&choices[kink][k]).filter(|c| !c.is_zero()).cloned();
         let mut adjoints: Vec<Rational> = vec![Rational::ZERO; choices.len()];
         let gradient = backward_watched(model, session.weights(), from, share, |kink, a| adjoints[kink] = a.clone());
@@ -147,16 +147,25 @@ fn largest_change(
     share: impl Fn(usize, usize) -> Option<Rational> + Copy,
     left: &mut usize,
 ) -> Option<Rational> {
-    let (Node::Max(members) | Node::Taken(members)) = model.node(kink) else { return None };
+    let (members, round) = match model.node(kink) {
+        Node::Max(members) | Node::Taken(members) => (members, false),
+        Node::Norm(members) => (members, true),
+        Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => return None,
+    };
     if adjoint.is_zero() {
         return Some(Rational::ZERO);
     }
     let selected = backward_sparse(model, [(kink, adjoint.clone())], share, left)?;
     let mut largest = Rational::ZERO;
     for &member in members {
-        let change = backward_sparse(model, [(member, adjoint.clone())], share, left)?.minus(&selected);
+        let whole = backward_sparse(model, [(member, adjoint.clone())], share, left)?;
         *left = left.checked_sub(selected.terms().len())?;
-        largest = change.terms().iter().map(|t| t.1.abs()).fold(largest, Ord::max);
+        // a norm may as well take minus a member
+        let other = round.then(|| whole.scaled(&Rational::from(-1)));
+        for taken in [Some(whole), other].into_iter().flatten() {
+            let change = taken.minus(&selected);
+            largest = change.terms().iter().map(|t| t.1.abs()).fold(largest, Ord::max);
+        }
     }
     Some(largest)
 }

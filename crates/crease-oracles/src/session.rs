@@ -67,6 +67,7 @@ pub(crate) struct OfOutput {
     /// The Clarke subgradient that was asked for first, and its seed.
     pub first: OnceLock<(u64, Result<ClarkeElement, OracleError>)>,
     pub conservative: OnceLock<Result<Conservative, OracleError>>,
+    plain: OnceLock<Option<Box<Session<'static>>>>,
 }
 
 impl fmt::Debug for Session<'_> {
@@ -117,6 +118,19 @@ impl<'m> Session<'m> {
         let outputs = self.model.outputs();
         let missing = OracleError::NoOutput { number: self.output, outputs: outputs.len() };
         outputs.get(self.output).copied().ok_or(missing)
+    }
+
+    /// The same function of the direction without Euclidean norms, if there are some and they cancel. Questions about the function are better asked of it;
+    /// those about what selections choose are not.
+    pub(crate) fn plain(&self) -> Option<&Session<'static>> {
+        let plain = || self.model.without_norms(self.output).map(|m| Box::new(Session::owning(m, 0)));
+        self.of_output.plain.get_or_init(plain).as_deref()
+    }
+
+    /// The same where it is the function itself around the point that has no norms, and not only its derivatives along directions: norms of curved arguments may
+    /// be the same to first order and differ beside the point.
+    pub(crate) fn plain_around(&self) -> Option<&Session<'static>> {
+        self.plain().filter(|_| self.model.has_affine_kinks())
     }
 
     /// The numbers of members of every kink.

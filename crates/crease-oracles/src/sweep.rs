@@ -57,13 +57,20 @@ impl<N> Weights<N> {
     }
 }
 
-/// The values of all nodes along a direction. At each maximum, `pick` is given the number of the kink, its members and the
+/// A kink whose value along a direction is to be found: its members, and what it is of them.
+#[derive(Clone, Copy)]
+pub(crate) enum Bend<'m> {
+    Max(&'m [NodeId]),
+    Norm(&'m [NodeId]),
+}
+
+/// The values of all nodes along a direction. At each maximum or norm, `pick` is given the number of the kink, its members and the
 /// values so far, and returns the value.
 pub(crate) fn forward<N: Number>(
     model: &LocalModel,
     weights: &Weights<N>,
     direction: &[N],
-    mut pick: impl FnMut(usize, &[NodeId], &[N]) -> N,
+    mut pick: impl FnMut(usize, Bend<'_>, &[N]) -> N,
 ) -> Vec<N> {
     let mut values: Vec<N> = Vec::with_capacity(model.len());
     let mut kink = 0;
@@ -80,7 +87,11 @@ pub(crate) fn forward<N: Number>(
             }
             Node::Max(members) => {
                 kink += 1;
-                pick(kink - 1, members, &values)
+                pick(kink - 1, Bend::Max(members), &values)
+            }
+            Node::Norm(members) => {
+                kink += 1;
+                pick(kink - 1, Bend::Norm(members), &values)
             }
             Node::Taken(members) => {
                 kink += 1;
@@ -93,7 +104,7 @@ pub(crate) fn forward<N: Number>(
     values
 }
 
-/// The gradient of one output when each maximum is replaced by a combination of its members: `share` is given the number of the
+/// The gradient of one output when each kink is replaced by a combination of its members: `share` is given the number of the
 /// kink and of the member, and returns its weight, nothing for zero.
 pub(crate) fn backward<N: Number>(
     model: &LocalModel,
@@ -123,7 +134,7 @@ pub(crate) fn backward_watched<N: Number>(
     let mut kink = kinks_below(model, adjoints.len());
     for i in (model.dimension()..adjoints.len()).rev() {
         match model.node(model.node_id(i)) {
-            Node::Max(members) | Node::Taken(members) => {
+            Node::Max(members) | Node::Norm(members) | Node::Taken(members) => {
                 kink -= 1;
                 let Some(a) = adjoints[i].take() else { continue };
                 watch(kink, &a);
@@ -155,12 +166,24 @@ fn kinks_below(model: &LocalModel, nodes: usize) -> usize {
     model.kinks().partition_point(|k| k.node.index() < nodes)
 }
 
-/// The gradient of a combination of nodes when each maximum is replaced by a combination of its members, visiting only what lies
+/// The gradient of a combination of nodes when each kink is replaced by a combination of its members, visiting only what lies
 /// below. Nothing if that takes more than the visits that are left.
 pub(crate) fn backward_sparse(
     model: &LocalModel,
     seeds: impl IntoIterator<Item = (NodeId, Rational)>,
     share: impl Fn(usize, usize) -> Option<Rational>,
+    left: &mut usize,
+) -> Option<Form> {
+    eliminated(model, seeds, share, false, left)
+}
+
+/// A combination of nodes when each maximum is replaced by a combination of its members. So are norms, or, if they are kept, they are variables by the
+/// numbers of their nodes, behind the coordinates of the direction.
+fn eliminated(
+    model: &LocalModel,
+    seeds: impl IntoIterator<Item = (NodeId, Rational)>,
+    share: impl Fn(usize, usize) -> Option<Rational>,
+    keep_norms: bool,
     left: &mut usize,
 ) -> Option<Form> {
     let (mut adjoints, mut gradient, one) = (Sum::default(), Sum::default(), Rational::ONE);
@@ -180,7 +203,11 @@ pub(crate) fn backward_sparse(
                 adjoints.add_term(taken.index(), &one, &weight);
                 1
             }
-            Node::Max(members) | Node::Taken(members) => {
+            Node::Norm(_) if keep_norms => {
+                gradient.add_term(i, &one, &weight);
+                1
+            }
+            Node::Max(members) | Node::Norm(members) | Node::Taken(members) => {
                 let kink = kinks_below(model, i);
                 for (k, m) in members.iter().enumerate() {
                     if let Some(s) = share(kink, k) {
@@ -200,7 +227,7 @@ pub(crate) fn leaves_seams<N: Number>(model: &LocalModel, values: &[N]) -> bool 
     let zero = N::zero();
     model.nodes().all(|node| match node {
         Node::Seam { across, .. } => values[across.index()].compare(&zero).is_some_and(|order| order.is_ne()),
-        Node::Direction(_) | Node::Linear(_) | Node::Max(_) | Node::Taken(_) => true,
+        Node::Direction(_) | Node::Linear(_) | Node::Max(_) | Node::Norm(_) | Node::Taken(_) => true,
     })
 }
 
@@ -219,7 +246,14 @@ pub(crate) fn largest(members: &[NodeId], values: &[Rational]) -> Rational {
     best.clone()
 }
 
-/// Whether pairs of nodes are the same linear form when every kink takes the member that is picked.
+/// The Euclidean norm of the members: a number near it, where it is no rational number itself.
+pub(crate) fn near_norm(members: &[NodeId], values: &[Rational], bits: u32) -> Rational {
+    let sum: Rational = members.iter().map(|m| &values[m.index()] * &values[m.index()]).sum();
+    let root = Mixed::exactly(sum).at(bits).sqrt();
+    root.ok().and_then(|r| r.exact().cloned().or_else(|| r.enclosure().middle())).unwrap_or_default()
+}
+
+/// Whether pairs of nodes are the same function when every maximum takes the member that is picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Same {
     /// One of the pairs differs.
@@ -231,11 +265,11 @@ pub(crate) enum Same {
 }
 
 /// Compares the forms of all pairs at once, in the prime field along a random direction, then one by one exactly if that takes no
-/// more than `budget` visits.
+/// more than `budget` visits. A node without another one is compared with 0. Norms stand for themselves.
 pub(crate) fn same_forms(
     session: &Session<'_>,
     picked: &[usize],
-    pairs: &[(NodeId, NodeId)],
+    pairs: &[(NodeId, Option<NodeId>)],
     random: &mut SplitMix64,
     budget: usize,
 ) -> Result<Same, NumberError> {
@@ -247,16 +281,20 @@ pub(crate) fn same_forms(
     let field = session.field();
     if let Ok(field) = field {
         let along: Vec<Field61> = (0..model.dimension()).map(|_| Field61::new(random.bits())).collect();
-        let values = forward(model, field, &along, |kink, members, values| values[members[picked[kink]].index()]);
-        if pairs.iter().any(|(a, b)| values[a.index()] != values[b.index()]) {
+        let values = forward(model, field, &along, |kink, bend, values| match bend {
+            Bend::Max(members) => values[members[picked[kink]].index()],
+            Bend::Norm(_) => Field61::new(random.bits()),
+        });
+        let of = |n: &Option<NodeId>| n.map_or(Field61::zero(), |n| values[n.index()]);
+        if pairs.iter().any(|(a, b)| values[a.index()] != of(b)) {
             return Ok(Same::No);
         }
     }
     let mut left = budget;
     for (a, b) in pairs {
-        let seeds = [(*a, Rational::ONE), (*b, Rational::from(-1))];
+        let seeds = [(*a, Rational::ONE)].into_iter().chain(b.map(|b| (b, Rational::from(-1))));
         let share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
-        match backward_sparse(model, seeds, share, &mut left) {
+        match eliminated(model, seeds, share, true, &mut left) {
             None => return field.map(|_| Same::Likely),
             Some(difference) if !difference.is_zero() => return Ok(Same::No),
             Some(_) => {}
@@ -268,7 +306,7 @@ pub(crate) fn same_forms(
 /// The numbers of members of every kink of a model.
 pub(crate) fn sizes(model: &LocalModel) -> Vec<usize> {
     let members = |n: Node<'_>| match n {
-        Node::Max(members) | Node::Taken(members) => Some(members.len()),
+        Node::Max(members) | Node::Norm(members) | Node::Taken(members) => Some(members.len()),
         Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => None,
     };
     model.nodes().filter_map(members).collect()
@@ -310,6 +348,11 @@ impl SweepCost {
                 Node::Max(members) => {
                     cost.comparisons += members.len() as u64 - 1;
                     cost.backward += 1;
+                }
+                Node::Norm(members) => {
+                    // squares, their sum and its root; the weights, and what they do
+                    cost.forward += 2 * members.len() as u64;
+                    cost.backward += 3 * members.len() as u64;
                 }
                 Node::Taken(_) => cost.backward += 1,
             }

@@ -92,6 +92,7 @@ fn linear_in_the_plane(model: &LocalModel) -> bool {
                     forms.push(sum);
                 }
                 Node::Taken(members) => forms.push(forms[members[0].index()].clone()),
+                Node::Norm(_) => panic!("a piecewise-linear model"),
                 Node::Seam { taken, .. } => forms.push(forms[taken.index()].clone()),
                 Node::Max(members) => {
                     // the largest member along the first ray, and just after it, then on to where another one overtakes it

@@ -123,6 +123,7 @@ fn brute(model: &LocalModel) -> Vec<Vec<i64>> {
         .filter_map(|n| match n {
             Node::Max(members) => Some(members.len()),
             Node::Taken(_) => Some(1),
+            Node::Norm(_) => panic!("a model with integer coefficients"),
             Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => None,
         })
         .collect();
@@ -145,6 +146,7 @@ fn brute(model: &LocalModel) -> Vec<Vec<i64>> {
                     }
                     sum
                 }
+                Node::Norm(_) => panic!("a model with integer coefficients"),
                 Node::Seam { taken, .. } => forms[taken.index()].clone(),
                 Node::Max(members) | Node::Taken(members) => {
                     let best = &forms[members[*kinks.next().unwrap()].index()];

@@ -61,6 +61,20 @@ impl Builder {
         self.lane_all(&Kink::NormInf(Lane::Axis), x)
     }
 
+    /// The Euclidean norm of all elements.
+    ///
+    /// ```
+    /// use crease_core::{Builder, Shape, Tensor, run};
+    /// let mut b = Builder::new("length");
+    /// let x = b.input("x", Shape::vector(2).unwrap()).unwrap();
+    /// let y = b.norm2(x).unwrap();
+    /// let p = b.finish(&[y]).unwrap();
+    /// assert_eq!(run(&p, &[Tensor::vector(vec![3.0, 4.0]).unwrap()]).unwrap()[0].data(), [5.0]);
+    /// ```
+    pub fn norm2(&mut self, x: Atom) -> Result<Atom, BuildError> {
+        self.lane_all(&Kink::Norm2(Lane::Axis), x)
+    }
+
     /// The lower median of all elements: the middle one of an odd number, the lower of the two middle ones of an even number.
     pub fn median(&mut self, x: Atom) -> Result<Atom, BuildError> {
         let k = (self.shape_of(x)?.len() - 1) / 2;

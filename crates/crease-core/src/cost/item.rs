@@ -50,6 +50,7 @@ pub enum ItemKind {
     Sort,
     Norm1,
     NormInf,
+    Norm2,
     MaxLinear { rows: u32 },
     Permute,
     Compare,
@@ -70,6 +71,7 @@ impl From<&Kink> for ItemKind {
             Kink::Sort(_) => ItemKind::Sort,
             Kink::Norm1(_) => ItemKind::Norm1,
             Kink::NormInf(_) => ItemKind::NormInf,
+            Kink::Norm2(_) => ItemKind::Norm2,
             Kink::MaxLinear { rows, .. } => ItemKind::MaxLinear { rows: *rows as u32 },
         }
     }
@@ -162,6 +164,8 @@ impl Item {
             ItemKind::OrderStatistic | ItemKind::Sort => Price::new(0, 0, comparisons(n)),
             ItemKind::Norm1 => Price::new(2 * n - 1, 0, n),
             ItemKind::NormInf => Price::new(n, 0, 2 * n - 1),
+            // n squares, n - 1 additions, the root
+            ItemKind::Norm2 => Price::new(2 * n - 1, 1, 0),
             ItemKind::MaxLinear { rows } => {
                 let (m, n) = (i128::from(rows), n / (i128::from(rows) + 1));
                 Price::new(m * (2 * n - 1), 0, m - 1)
@@ -179,6 +183,8 @@ impl Item {
         match (self.kind, self.joint) {
             (_, None) => Price::default(),
             (ItemKind::LogSumExp, Some(_)) => Price::new(0, n, 0),
+            // whether it is 0, one inverse, n products with it
+            (ItemKind::Norm2, Some(_)) => Price::new(n, 1, 1),
             (ItemKind::MaxLinear { rows }, Some(Ties::Average)) => {
                 let m = i128::from(rows);
                 let n = n / (m + 1);
@@ -209,6 +215,8 @@ impl Item {
             (ItemKind::Elu, Some(_)) => Some(more(5, 0, 1)),
             (ItemKind::TimesRelu, Some(_)) => Some(more(4, 0, 1)),
             (ItemKind::LogSumExp, Some(_)) => Some(g.clone() + Price::ones(6) * self.size),
+            // whether it is 0, its inverse, and for each member: w <w, dx> and dx, times that inverse
+            (ItemKind::Norm2, Some(_)) => Some(more(2, 1, 1) + Price::ones(6) * self.size),
             (ItemKind::MaxLinear { .. }, Some(_)) => Some(g.clone() * 2 + Price::ones(4) * self.size),
             (_, Some(_)) => Some(g.clone()),
             _ => None,
@@ -228,6 +236,14 @@ impl Item {
             }
             ItemKind::OrderStatistic => Item { joint: Some(selection.order), ..*self }.price(),
             ItemKind::LogSumExp => Item { joint: Some(Ties::First), ..*self }.price(),
+            ItemKind::Norm2 => {
+                let plain = Item { joint: Some(Ties::First), ..*self }.price();
+                // what is taken at 0 is multiplied by whether it is there, and added
+                match selection.norm2.iter().all(|x| x.is_zero()) {
+                    true => plain,
+                    false => plain + Price::new(2 * i128::from(self.size), 0, 1),
+                }
+            }
             _ => g,
         }
     }
@@ -254,6 +270,7 @@ impl Item {
             ItemKind::Sort => "sort",
             ItemKind::Norm1 => "norm1",
             ItemKind::NormInf => "norminf",
+            ItemKind::Norm2 => "norm2",
             ItemKind::MaxLinear { .. } => "max_linear",
             ItemKind::Permute => "permute",
             ItemKind::Compare => "compare",
@@ -270,6 +287,7 @@ impl Item {
             | ItemKind::Sort
             | ItemKind::Norm1
             | ItemKind::NormInf
+            | ItemKind::Norm2
             | ItemKind::MaxLinear { .. }
             | ItemKind::Permute => None,
             _ => Some(1),

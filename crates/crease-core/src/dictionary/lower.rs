@@ -329,6 +329,12 @@ impl Lowering<'_> {
                     _ => self.fold(&sizes, Self::max)?,
                 }
             }
+            Kink::Norm2(lane) if smooth => {
+                let members = self.members(*lane, args)?;
+                let squares = members.iter().map(|&x| self.b.mul(x, x)).collect::<Result<Vec<_>, _>>()?;
+                let sum = self.fold(&squares, Self::add)?;
+                self.b.elementwise(Smooth::Sqrt, &[sum])?
+            }
             Kink::OrderStatistic(lane, k) => {
                 let members = self.members(*lane, args)?;
                 self.sorted(members)?[*k]

@@ -18,6 +18,7 @@ mod costs;
 mod derive;
 mod directional;
 mod linear;
+mod norms;
 mod overhead;
 mod prepare;
 mod rules;

@@ -1,13 +1,15 @@
-//! Bringing a program into the form that the sweep takes: calls that are differentiated through are expanded, the few
+//! Bringing a program into the form that the sweep takes: calls that are differentiated through are expanded, square roots that are Euclidean norms become
+//! those, the few
 //! operations that mix several arguments into several results get their lanes as one axis, and views read where the numbers
 //! come from, so that no adjoint passes through a tensor of which hardly an element is used.
 
-use super::DiffError;
+use super::{DiffError, norms};
 use crate::builder::{BuildError, Builder};
 use crate::inline::inline_where;
-use crate::op::{Kink, Lane, Op};
+use crate::op::{Kink, Lane, Op, Smooth};
 use crate::program::{Atom, Callee, Equation, Program};
 use crate::shape::{Layout, Shape};
+use crate::simplify::sweep;
 use crate::views::Views;
 
 /// Expands all calls that are not to be kept, within the limit, and normalises lanes.
@@ -23,9 +25,11 @@ pub(super) fn lanes_along_axis(p: &Program) -> Result<Program, DiffError> {
 }
 
 fn rewritten(p: &Program, mut views: Option<Views>) -> Result<Program, DiffError> {
-    if !p.equations().any(|e| mixed(e.op) || views.is_some() && matches!(e.op, Op::View { .. })) {
+    let root = |op: &Op| matches!(op, Op::Smooth(Smooth::Sqrt));
+    if !p.equations().any(|e| mixed(e.op) || root(e.op) || views.is_some() && matches!(e.op, Op::View { .. })) {
         return Ok(p.clone());
     }
+    let mut recognised = false;
     let mut b = Builder::new(p.name());
     let mut map = super::declare(&mut b, p, "", None)?;
     for e in p.equations() {
@@ -36,20 +40,29 @@ fn rewritten(p: &Program, mut views: Option<Views>) -> Result<Program, DiffError
                 vec![views.read(&mut b, args[0], layout.clone(), shape.clone())?]
             }
             (op, _) if mixed(op) => along_axis(&mut b, p, &e, &args)?,
+            (Op::Smooth(Smooth::Sqrt), _) => match norms::root(&mut b, p, &map, e.args[0])? {
+                Some(norm) => {
+                    recognised = true;
+                    vec![norm]
+                }
+                None => b.push_from(p, e.op, &args)?,
+            },
             (op, _) => b.push_from(p, op, &args)?,
         };
         map.extend(results);
     }
     b.set_origin(None);
     let outputs = b.translate_all(p, &map, p.outputs());
-    Ok(b.finish(&outputs)?)
+    let rewritten = b.finish(&outputs)?;
+    // the squares may have been needed for nothing else
+    Ok(if recognised { sweep(&rewritten)? } else { rewritten })
 }
 
 fn mixed(op: &Op) -> bool {
     matches!(
         op,
         Op::Kink(Kink::Sort(Lane::Args))
-            | Op::Joint(Kink::Sort(Lane::Args) | Kink::MaxLinear { lane: Lane::Args, .. }, _)
+            | Op::Joint(Kink::Sort(Lane::Args) | Kink::Norm2(Lane::Args) | Kink::MaxLinear { lane: Lane::Args, .. }, _)
             | Op::Permute { lane: Lane::Args, .. }
             | Op::LogSumExpJoint(Lane::Args)
     )
@@ -88,7 +101,7 @@ fn along_axis(b: &mut Builder, p: &Program, e: &Equation<'_>, args: &[Atom]) -> 
                 Op::Joint(kink, choice) => Op::Joint(kink.with_lane(Lane::Axis), choice.clone()),
                 _ => Op::LogSumExpJoint(Lane::Axis),
             };
-            let joint_sum = matches!(op, Op::LogSumExpJoint(_));
+            let joint_sum = matches!(op, Op::LogSumExpJoint(_) | Op::Joint(Kink::Norm2(_), _));
             let out = b.push(op, &[lane])?;
             let mut results = Vec::new();
             for (i, &r) in out.iter().enumerate() {

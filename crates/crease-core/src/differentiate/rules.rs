@@ -141,7 +141,10 @@ pub(super) fn linearize(
             Ok((vec![y], vec![pair(0, vec![step])]))
         }
         Op::Kink(kink) => {
-            let results = b.push(Op::Joint(kink.clone(), s.choice(kink)), args)?;
+            let mut results = b.push(Op::Joint(kink.clone(), s.choice(kink)), args)?;
+            if let Kink::Norm2(lane) = kink {
+                chosen_at_zero(b, *lane, &s.norm2, &mut results)?;
+            }
             let values = values_of(kink, &results);
             kinked(b, kink, &results, args, values)
         }
@@ -186,8 +189,18 @@ pub(super) fn linearize(
                         steps: vec![Step::Times(shares), Step::Put { layout: rows_summed, from: matrix, to }],
                     });
                 }
+                // its lanes lie along an axis here
+                Kink::Norm2(_) => maps.extend(of_directions(b, &results)?),
                 // the other weights are constant wherever they have a derivative
-                _ => {}
+                Kink::Relu
+                | Kink::Abs
+                | Kink::LeakyRelu(_)
+                | Kink::Max(_)
+                | Kink::Min(_)
+                | Kink::OrderStatistic(..)
+                | Kink::Sort(_)
+                | Kink::Norm1(_)
+                | Kink::NormInf(_) => {}
             }
             Ok((results, maps))
         }
@@ -272,7 +285,12 @@ fn kinked(
         Kink::MaxLinear { lane: Lane::Args, .. } => {
             results[1..].iter().enumerate().map(|(arg, &w)| times(arg, w)).collect()
         }
-        Kink::Max(lane) | Kink::Min(lane) | Kink::OrderStatistic(lane, _) | Kink::Norm1(lane) | Kink::NormInf(lane) => {
+        Kink::Max(lane)
+        | Kink::Min(lane)
+        | Kink::OrderStatistic(lane, _)
+        | Kink::Norm1(lane)
+        | Kink::NormInf(lane)
+        | Kink::Norm2(lane) => {
             return weighted(b, *lane, results, args, keep);
         }
     };
@@ -295,6 +313,59 @@ fn weighted(
         Lane::Axis => vec![Linear { arg: 0, result: 0, steps: contract(b, results[1], 1)? }],
     };
     Ok((results[..keep].to_vec(), maps))
+}
+
+/// Adds the vector that a selection takes where a Euclidean norm is 0: there its weights are 0.
+fn chosen_at_zero(b: &mut Builder, lane: Lane, chosen: &[Rational], results: &mut [Atom]) -> Result<(), BuildError> {
+    if chosen.iter().all(Rational::is_zero) {
+        return Ok(());
+    }
+    let zero = b.constant(Rational::ZERO);
+    let tied = b.compare(Comparison::Equal, results[0], zero)?;
+    match lane {
+        Lane::Args => {
+            for (w, c) in results[1..].iter_mut().zip(chosen).filter(|(_, c)| !c.is_zero()) {
+                let c = b.constant(c.clone());
+                let c = b.mul(tied, c)?;
+                *w = b.add(*w, c)?;
+            }
+        }
+        Lane::Axis => {
+            let shape = b.shape(results[1]);
+            let n = shape.dims().last().copied().unwrap_or(1);
+            let vector = (0..n).map(|i| chosen.get(i).map_or(0.0, Rational::to_f64)).collect();
+            let vector = b.tensor(crate::Shape::vector(n)?, vector)?;
+            let vector = b.broadcast(vector, &shape)?;
+            let tied = spread_along(b, tied, &shape)?;
+            let added = b.mul(tied, vector)?;
+            results[1] = b.add(results[1], added)?;
+        }
+    }
+    Ok(())
+}
+
+/// The derivative of the weights w = x / |x| of a Euclidean norm along an axis: (dx - w <w, dx>) / |x|. At 0 they do not change.
+fn of_directions(b: &mut Builder, results: &[Atom]) -> Result<[Linear; 2], BuildError> {
+    let (zero, one) = (b.constant(Rational::ZERO), b.constant(Rational::ONE));
+    let tied = b.compare(Comparison::Equal, results[0], zero)?;
+    let (safe, away) = (b.add(results[0], tied)?, b.sub(one, tied)?);
+    let over = b.div(away, safe)?;
+    let w = results[1];
+    let (x, reduced) = (b.shape(w), b.shape(results[0]));
+    let over = spread_along(b, over, &x)?;
+    let mut inner = contract(b, w, 1)?;
+    inner.extend([spread_last(&reduced, &x), Step::Times(w), Step::Times(over), Step::Scale(Rational::from(-1))]);
+    let by = |steps| Linear { arg: 0, result: 1, steps };
+    Ok([by(vec![Step::Times(over)]), by(inner)])
+}
+
+/// A value repeated along a new last axis.
+fn spread_along(b: &mut Builder, x: Atom, to: &crate::Shape) -> Result<Atom, BuildError> {
+    let from = b.shape(x);
+    match spread_last(&from, to) {
+        Step::View { layout, to, .. } => b.view(x, layout, to),
+        _ => unreachable!("repetition is a view"),
+    }
 }
 
 /// Multiplication by weights and summation over the last axes: how a gradient acts on a tangent.

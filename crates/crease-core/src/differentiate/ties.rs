@@ -120,12 +120,46 @@ impl Sweep {
                 let (sizes, t) = self.hinge(&Kink::Abs, x, t)?;
                 self.extreme(true, sizes, t)?
             }
+            Kink::Norm2(lane) => {
+                let (x, t) = self.stacked(*lane, args, &moves)?;
+                self.norm2(x, t)?
+            }
             Kink::MaxLinear { lane, rows } => {
                 let (x, t) = self.products(*lane, *rows, args, &moves)?;
                 self.extreme(true, x, t)?
             }
         };
         Ok((vec![y], vec![Companion::moving(Some(Dual::positive(t)))]))
+    }
+
+    /// The Euclidean norm along the last axis. At 0 its derivative is the norm of the tangent. In a locked sweep it is written as what it is a
+    /// little further along, less how long that step is: there it is smooth.
+    fn norm2(&mut self, x: Atom, t: Atom) -> Result<Pair, DiffError> {
+        let norm = Kink::Norm2(Lane::Axis);
+        let both = self.b.push(Op::Joint(norm.clone(), FIRST), &[x])?;
+        let step = self.b.push1(norm.clone(), &[t])?;
+        let zero = self.b.constant(Rational::ZERO);
+        let tied = self.b.compare(Comparison::Equal, both[0], zero)?;
+        let tied_all = self.spread(tied)?;
+        let shape = self.b.shape(x);
+        // off 0 the weights of a step, at 0 its length: one of them is 0
+        let weights = self.spread(both[1])?;
+        let off = self.b.mul(weights, t)?;
+        let off = self.b.sum(off, &[shape.rank()])?;
+        let at = self.b.mul(tied_all, step)?;
+        let moved = self.b.add(off, at)?;
+        if !self.locked {
+            return Ok((both[0], moved));
+        }
+        let along = self.b.reshape(t, &shape)?;
+        let members = repeated(&mut self.b, tied, &shape)?;
+        let further = self.b.mul(members, along)?;
+        let further = self.b.add(x, further)?;
+        let far = self.b.push1(norm, &[further])?;
+        let rest = self.b.shape(tied);
+        let step = self.b.reshape(step, &rest)?;
+        let less = self.b.mul(tied, step)?;
+        Ok((self.b.sub(far, less)?, moved))
     }
 
     /// The tangents of an argument, zeros if it has none.

@@ -55,6 +55,7 @@ impl LocalModel {
                     // enclosures have a maximum even where they overlap
                     (1..members.len()).try_fold(of(0).clone(), |best, i| Number::max(&best, of(i))).ok()?
                 }
+                Node::Norm(members) => Mixed::norm2(members.iter().map(|m| &values[m.index()])).ok()?,
                 Node::Taken(members) => values[members[0].index()].clone(),
                 Node::Seam { taken, .. } => values[taken.index()].clone(),
             });

@@ -4,6 +4,7 @@
 //! ends with [`LocalError::Undecided`], and [`localize_within`] starts again with twice the bits. So a model that exists has no open
 //! branch, and the only doubt in it is that of its [enclosed coefficients](super::Term::radius).
 
+use super::norm::Square;
 use super::select::Truth;
 use super::weigh::Tie;
 use super::{ActiveKink, Exactness, LocalModel, Margin, NodeId, Stored};
@@ -12,7 +13,7 @@ use crate::flow::curvature::{self, Class};
 use crate::inline::{InlineError, inline_traced};
 use crate::limits::Limits;
 use crate::number::{Mixed, Number, NumberError, Rational};
-use crate::op::Op;
+use crate::op::{Op, Smooth};
 use crate::program::{Atom, Equation, Program, ProgramId, Site};
 use crate::run::{Arg, RunError, RunFault, apply, check_inputs};
 use crate::scalarize::scalarize_traced;
@@ -166,6 +167,12 @@ fn is_scalar(p: &Program) -> bool {
     p.callees().is_empty() && p.shapes.iter().all(|s| s.is_scalar()) && !p.ops.iter().any(structural)
 }
 
+/// Whether an operation is the square root of a value that is 0 here and not around.
+fn is_root_at_zero(op: &Op, args: &[&Local]) -> bool {
+    let vanishes = |x: &Local| x.class != Class::Constant && x.value.exact().is_some_and(Rational::is_zero);
+    matches!((op, args), (Op::Smooth(Smooth::Sqrt), [x]) if vanishes(x))
+}
+
 /// All that is known of a value at the point.
 #[derive(Clone, Debug)]
 pub(super) struct Local {
@@ -209,6 +216,8 @@ pub(super) struct Localizer<'p> {
     pub numbers: u32,
     /// results of operations on enclosed numbers: the same operation on the same values has the same result
     shared: HashMap<(Op, Vec<u32>), Vec<Local>>,
+    /// sums of squares, by their numbers
+    pub squares: HashMap<u32, Square>,
     /// results of branches of selections, by program and arguments
     pub branches: HashMap<(ProgramId, Vec<u32>), Vec<Local>>,
 }
@@ -245,6 +254,7 @@ impl<'p> Localizer<'p> {
             operation: "",
             numbers: 0,
             shared: HashMap::new(),
+            squares: HashMap::new(),
             branches: HashMap::new(),
         }
     }
@@ -280,12 +290,17 @@ impl Localizer<'_> {
     }
 
     fn input(&mut self, i: usize, x: &Rational) -> Local {
-        let value = Mixed::exactly(x.clone()).at(self.precision.bits);
+        let value = self.exactly(x);
         self.fresh(value, NodeId(i as u32), Class::Affine)
     }
 
+    /// A number that is known exactly; what is computed from it and is not is enclosed.
+    pub fn exactly(&self, x: &Rational) -> Mixed {
+        Mixed::exactly(x.clone()).at(self.precision.bits)
+    }
+
     fn constant(&mut self, x: &Rational) -> Local {
-        let value = Mixed::exactly(x.clone()).at(self.precision.bits);
+        let value = self.exactly(x);
         let zero = self.zero;
         self.fresh(value, zero, Class::Constant)
     }
@@ -411,6 +426,9 @@ impl Localizer<'_> {
             _ => curvature::of_smooth(op, &[a.class, b.class], is_zero).unwrap_or(Class::Curved),
         };
         let result = self.fresh(value, node, class);
+        if class != Class::Constant {
+            self.note_square(op, a, b, result.number);
+        }
         if let Some(key) = key {
             self.shared.insert(key, vec![result.clone()]);
         }
@@ -421,14 +439,15 @@ impl Localizer<'_> {
     fn operation(&mut self, q: &Program, e: &Equation<'_>, args: &[&Local]) -> Result<Vec<Local>, LocalError> {
         let numbers = || args.iter().map(|x| x.number).collect();
         // every kink is one of its own: a selection may choose differently at each
-        let key: Option<(Op, Vec<u32>)> = (!matches!(e.op, Op::Kink(_))).then(|| (e.op.clone(), numbers()));
+        let kinked = matches!(e.op, Op::Kink(_)) || is_root_at_zero(e.op, args);
+        let key: Option<(Op, Vec<u32>)> = (!kinked).then(|| (e.op.clone(), numbers()));
         if let Some(known) = key.as_ref().and_then(|k| self.shared.get(k)) {
             return Ok(known.clone());
         }
         let values = self.values(q, e, args)?;
         self.check_finite(&values)?;
         let derivatives = match e.op {
-            Op::Kink(kink) => self.kink(kink, args)?,
+            Op::Kink(kink) => self.kink(kink, args, &values)?,
             op => {
                 let is_zero = |i: usize| args[i].value.exact().is_some_and(Rational::is_zero);
                 let classes: Vec<Class> = args.iter().map(|x| x.class).collect();
@@ -440,15 +459,27 @@ impl Localizer<'_> {
                         _ => self.no_derivative("it has no place in a scalar program"),
                     });
                 };
-                let nodes = self.smooth(op, args, &values, class)?;
-                nodes.into_iter().map(|n| (n, class)).collect()
+                match self.rooted(op, args)? {
+                    Some(root) => vec![root],
+                    None => self.smooth(op, args, &values, class)?.into_iter().map(|n| (n, class)).collect(),
+                }
             }
         };
         let results: Vec<Local> = values.into_iter().zip(derivatives).map(|(v, (n, c))| self.fresh(v, n, c)).collect();
+        match (args, &results[..]) {
+            ([x], [y]) if y.class != Class::Constant => self.note_power(e.op, x, y.number)?,
+            ([a, b], [y]) if y.class != Class::Constant => self.note_square(e.op, a, b, y.number),
+            _ => {}
+        }
         if let Some(key) = key {
             self.shared.insert(key, results.clone());
         }
         Ok(results)
+    }
+
+    /// A square root of 0 that is a Euclidean norm.
+    fn rooted(&mut self, op: &Op, args: &[&Local]) -> Result<Option<(NodeId, Class)>, LocalError> {
+        if is_root_at_zero(op, args) { self.root_of_squares(args[0]) } else { Ok(None) }
     }
 
     /// The values of the results of an equation.

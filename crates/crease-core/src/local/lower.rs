@@ -12,7 +12,8 @@ use std::cmp::Ordering;
 type Derived = (NodeId, Class);
 
 impl Localizer<'_> {
-    pub(super) fn kink(&mut self, kink: &Kink, args: &[&Local]) -> Result<Vec<Derived>, LocalError> {
+    /// What is left of a kink whose results have these values.
+    pub(super) fn kink(&mut self, kink: &Kink, args: &[&Local], values: &[Mixed]) -> Result<Vec<Derived>, LocalError> {
         self.operation = kink.name();
         let (zero, one) = (Mixed::zero(), Mixed::one());
         let x = args[0];
@@ -54,6 +55,7 @@ impl Localizer<'_> {
                 let signed: Vec<&Local> = signed.iter().collect();
                 self.extreme(kink, &signed, Ordering::Greater)?
             }
+            Kink::Norm2(_) => self.norm2(args, &values[0])?,
             Kink::OrderStatistic(_, k) => self.ranked(kink, args, *k)?,
             Kink::Sort(_) => return self.sorted(kink, args),
             Kink::MaxLinear { rows, .. } => {

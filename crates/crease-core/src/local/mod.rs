@@ -6,6 +6,9 @@
 //! which is a direction, a linear combination of earlier nodes, or the maximum of earlier nodes. Everything in Section 5 of the
 //! paper is a function of it and of nothing else.
 //!
+//! There is one more kind of node, for what is round instead of having edges: the Euclidean norm of earlier nodes ([`Node::Norm`]). Where norms do
+//! not cancel ([`LocalModel::without_norms`]) the model is not piecewise linear, and what it computes is enclosed.
+//!
 //! [`LocalModel::normal_form`] eliminates the linear nodes: a list of kinks, each the maximum of two or more linear forms in
 //! the direction and in earlier kinks, and one form for each output. [`LocalModel::program`] is the same model as an ordinary
 //! [`Program`], to be printed, costed and drawn like any other.
@@ -19,6 +22,7 @@ mod form;
 mod localize;
 mod lower;
 mod nodes;
+mod norm;
 mod normal;
 mod prune;
 mod select;
@@ -31,6 +35,7 @@ pub use normal::{NormalForm, NormalKink};
 
 use crate::builder::{BuildError, Builder};
 use crate::number::{Mixed, Rational};
+use crate::op::{Kink, Lane};
 use crate::program::Site;
 use crate::program::{Atom, Input, Program};
 use crate::shape::Shape;
@@ -56,6 +61,8 @@ pub enum Node<'m> {
     Linear(&'m [Term]),
     /// The largest of earlier nodes: a kink that is active at the point.
     Max(&'m [NodeId]),
+    /// The Euclidean norm of earlier nodes, two or more: a kink where all of them are 0, and curved elsewhere.
+    Norm(&'m [NodeId]),
     /// The same as an earlier node. Two branches of a selection meet here that agree to first order, but need not agree beside the
     /// point: the program may jump where this other node is 0, so that directions along which it is 0 show no gradients.
     Seam {
@@ -85,7 +92,7 @@ pub struct Term {
 /// A kink that is active at the point: a tie that can matter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActiveKink {
-    /// Its node, a [`Node::Max`] or [`Node::Taken`].
+    /// Its node, a [`Node::Max`], [`Node::Norm`] or [`Node::Taken`].
     pub node: NodeId,
     /// The operation that has the kink.
     pub operation: &'static str,
@@ -110,7 +117,7 @@ pub struct Margin {
 pub enum Exactness {
     /// All of them are exact.
     Exact,
-    /// Some coefficients that matter are enclosed.
+    /// Some coefficients that matter are enclosed, or a Euclidean norm matters, whose slopes are.
     Enclosed {
         /// The bits of the enclosures.
         bits: u32,
@@ -121,6 +128,7 @@ pub enum Exactness {
 enum Stored {
     Linear { start: u32, end: u32 },
     Max { start: u32, end: u32 },
+    Norm { start: u32, end: u32 },
     Taken { start: u32, end: u32 },
     Seam { taken: NodeId, across: NodeId },
 }
@@ -172,6 +180,7 @@ impl LocalModel {
             Some(i) => match self.nodes[i] {
                 Stored::Linear { start, end } => Node::Linear(&self.terms[start as usize..end as usize]),
                 Stored::Max { start, end } => Node::Max(&self.members[start as usize..end as usize]),
+                Stored::Norm { start, end } => Node::Norm(&self.members[start as usize..end as usize]),
                 Stored::Taken { start, end } => Node::Taken(&self.members[start as usize..end as usize]),
                 Stored::Seam { taken, across } => Node::Seam { taken, across },
             },
@@ -251,7 +260,8 @@ impl LocalModel {
         one.values = Vec::new();
         let used = one.used();
         one.kinks.retain(|k| used[k.node.index()]);
-        let enclosed = one.terms_below(&used).any(|t| !t.radius.is_zero());
+        let round = one.nodes().zip(&used).any(|(n, used)| *used && matches!(n, Node::Norm(_)));
+        let enclosed = round || one.terms_below(&used).any(|t| !t.radius.is_zero());
         one.exactness = if enclosed { self.exactness } else { Exactness::Exact };
         one.pruned(&used)
     }
@@ -325,6 +335,10 @@ impl LocalModel {
                 Node::Max(members) => {
                     let members: Vec<Atom> = members.iter().map(|m| atoms[m.index()]).collect();
                     b.max(&members)?
+                }
+                Node::Norm(members) => {
+                    let members: Vec<Atom> = members.iter().map(|m| atoms[m.index()]).collect();
+                    b.push1(Kink::Norm2(Lane::Args), &members)?
                 }
                 Node::Linear(terms) => {
                     let mut sum: Option<Atom> = None;

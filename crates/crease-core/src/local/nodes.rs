@@ -1,4 +1,4 @@
-//! The nodes of a model as they are made: combinations, maxima, pieces and seams. What is zero or a copy gets no node of its own, and
+//! The nodes of a model as they are made: combinations, maxima, pieces and seams (norms have a file of their own). What is zero or a copy gets no node of its own, and
 //! nothing that is only enclosed is taken for zero, or for the same as something else.
 
 use super::localize::{LocalError, Localizer};
@@ -138,7 +138,7 @@ impl Localizer<'_> {
         }
         match distinct[..] {
             [one] => Ok(one),
-            _ => self.kink_node(distinct, true, tie(entries)),
+            _ => self.kink_node(distinct, |start, end| Stored::Max { start, end }, tie(entries)),
         }
     }
 
@@ -150,15 +150,23 @@ impl Localizer<'_> {
 
     /// A node that takes the first of its members along every direction, although the program may take another at the point itself.
     pub fn taken(&mut self, taken: NodeId, other: NodeId, tie: Tie) -> Result<NodeId, LocalError> {
-        self.kink_node(vec![taken, other], false, tie)
+        self.kink_node(vec![taken, other], |start, end| Stored::Taken { start, end }, tie)
     }
 
-    fn kink_node(&mut self, members: Vec<NodeId>, max: bool, tie: Tie) -> Result<NodeId, LocalError> {
-        let near = members.iter().any(|&d| self.is_near(d));
+    /// The node of a kink, with its members.
+    pub fn kink_node(
+        &mut self,
+        members: Vec<NodeId>,
+        stored: fn(u32, u32) -> Stored,
+        tie: Tie,
+    ) -> Result<NodeId, LocalError> {
+        let inside = members.iter().any(|&d| self.is_near(d));
         let start = self.model.members.len() as u32;
         self.model.members.extend(members);
         let end = self.model.members.len() as u32;
-        let stored = if max { Stored::Max { start, end } } else { Stored::Taken { start, end } };
+        let stored = stored(start, end);
+        // the slopes of a norm are no rational numbers
+        let near = inside || matches!(stored, Stored::Norm { .. });
         let node = self.bounded(|m| m.push(stored, near))?;
         if self.bent {
             self.curved.push(node);

@@ -30,23 +30,23 @@ pub struct NormalForm {
 
 impl LocalModel {
     /// Eliminates the linear nodes; of enclosed coefficients it has the middle. Kinks whose forms are all equal are no kinks, and those that no output depends on are
-    /// dropped.
+    /// dropped. A model with Euclidean norms has no normal form.
     ///
     /// ```
     /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
     /// // max(x + y, y + x) has no kink at all
     /// let p = trace(2, |x| crease_core::max(&[x[0] + x[1], x[1] + x[0]]) + relu(x[0])).unwrap();
     /// let zero = Tensor::scalar(Rational::ZERO);
-    /// let normal = localize(&p, &[zero.clone(), zero]).unwrap().normal_form();
+    /// let normal = localize(&p, &[zero.clone(), zero]).unwrap().normal_form().unwrap();
     /// assert_eq!(normal.kinks.len(), 1);
     /// assert_eq!(normal.text(&normal.outputs[0]), "d0 + d1 + k0");
     /// ```
-    pub fn normal_form(&self) -> NormalForm {
-        self.normal_form_within(usize::MAX).unwrap_or_default()
+    pub fn normal_form(&self) -> Option<NormalForm> {
+        self.normal_form_within(usize::MAX)
     }
 
     /// The normal form, unless it takes more than so many steps: forms can be long, and linear nodes are visited once for each kink
-    /// that uses them.
+    /// that uses them; or unless there is none.
     pub fn normal_form_within(&self, steps: usize) -> Option<NormalForm> {
         self.eliminated(steps, false)
     }
@@ -64,6 +64,7 @@ impl LocalModel {
         for (origin, kink) in self.kinks.iter().enumerate() {
             let members = match self.node(kink.node) {
                 Node::Max(members) => members,
+                Node::Norm(_) => return None,
                 Node::Taken(members) if choices => members,
                 Node::Taken(members) => &members[..1],
                 Node::Direction(_) | Node::Linear(_) | Node::Seam { .. } => continue,
@@ -100,7 +101,7 @@ impl LocalModel {
         self.form_within(node, known, &mut unlimited).unwrap_or_default()
     }
 
-    fn form_within(&self, node: NodeId, known: &HashMap<NodeId, Form>, left: &mut usize) -> Option<Form> {
+    pub(super) fn form_within(&self, node: NodeId, known: &HashMap<NodeId, Form>, left: &mut usize) -> Option<Form> {
         // adjoints from the node down; nodes are numbered so that arguments come first
         let (mut adjoints, mut form, one) = (Sum::default(), Sum::default(), Rational::ONE);
         adjoints.add_term(node.index(), &one, &one);
@@ -119,7 +120,7 @@ impl LocalModel {
                     adjoints.add_term(taken.index(), &weight, &one);
                     1
                 }
-                (None, Node::Direction(_) | Node::Max(_) | Node::Taken(_)) => {
+                (None, Node::Direction(_) | Node::Max(_) | Node::Norm(_) | Node::Taken(_)) => {
                     form.add_term(i, &weight, &one);
                     1
                 }
@@ -142,7 +143,7 @@ impl NormalForm {
     /// })
     /// .unwrap();
     /// let zero = Tensor::scalar(Rational::ZERO);
-    /// let normal = localize(&p, &[zero.clone(), zero]).unwrap().normal_form();
+    /// let normal = localize(&p, &[zero.clone(), zero]).unwrap().normal_form().unwrap();
     /// let second = normal.of_output(1);
     /// assert_eq!((normal.kinks.len(), second.kinks.len()), (2, 1));
     /// assert_eq!(second.text(&second.outputs[0]), "d0 + k0");

@@ -13,7 +13,9 @@ impl LocalModel {
             }
             match self.node(NodeId(i as u32)) {
                 Node::Linear(terms) => terms.iter().for_each(|t| used[t.node.index()] = true),
-                Node::Max(members) | Node::Taken(members) => members.iter().for_each(|m| used[m.index()] = true),
+                Node::Max(members) | Node::Norm(members) | Node::Taken(members) => {
+                    members.iter().for_each(|m| used[m.index()] = true)
+                }
                 Node::Seam { taken, across } => [taken, across].iter().for_each(|n| used[n.index()] = true),
                 Node::Direction(_) => {}
             }
@@ -57,6 +59,10 @@ impl LocalModel {
                 Stored::Max { start, end } => {
                     let (start, end) = keep(start, end, &mut members);
                     Stored::Max { start, end }
+                }
+                Stored::Norm { start, end } => {
+                    let (start, end) = keep(start, end, &mut members);
+                    Stored::Norm { start, end }
                 }
                 Stored::Seam { taken, across } => Stored::Seam { taken: moved(taken), across: moved(across) },
                 Stored::Taken { start, end } => {

@@ -323,7 +323,7 @@ impl Localizer<'_> {
                     let slot = adjoints.entry(taken).or_insert_with(Mixed::zero);
                     *slot = slot.add(&weight);
                 }
-                Node::Max(_) | Node::Taken(_) => return None,
+                Node::Max(_) | Node::Norm(_) | Node::Taken(_) => return None,
             }
         }
         Some(out)

@@ -15,6 +15,11 @@ pub(super) enum Tie {
     /// An exchange of neighbours in a sort: whether it is the first member that moves up if the first of tied elements is wanted,
     /// and if the last is.
     Exchange { kink: Kink, first: bool, last: bool },
+    /// A Euclidean norm: for each member, the argument that it is, if it is one.
+    Round { entries: Vec<Option<u32>> },
+    /// A Euclidean norm whose arguments are all multiples of one, so that it is a multiple of its absolute value: which arguments have a part in it, and
+    /// how large these parts are, unless they are no rational numbers.
+    Line { shares: Option<Vec<(u32, Rational)>> },
     /// Branches of a selection function: whether the first member is that of the branch which runs at the point itself.
     Branches { first: bool },
 }
@@ -74,6 +79,26 @@ impl ActiveKink {
                 Ties::Last => Some(unit(*last)),
                 Ties::Average | Ties::Every => None,
             },
+            Tie::Round { entries } => {
+                let zero = selection.norm2.iter().all(Rational::is_zero);
+                let at = |e: &Option<u32>| match e {
+                    Some(e) => Some(selection.norm2.get(*e as usize).cloned().unwrap_or_default()),
+                    // only 0 has the same parts whatever the weights
+                    None => zero.then_some(Rational::ZERO),
+                };
+                entries.iter().map(at).collect()
+            }
+            Tie::Line { shares } => {
+                let chosen = |i: u32| selection.norm2.get(i as usize).filter(|c| !c.is_zero());
+                let part = match shares {
+                    Some(shares) => shares.iter().filter_map(|(i, r)| Some(chosen(*i)? * r)).sum(),
+                    None if selection.norm2.iter().all(Rational::is_zero) => Rational::ZERO,
+                    None => return None,
+                };
+                let half = Rational::new(1, 2)?;
+                let right = &(&Rational::ONE + &part) * &half;
+                Some(vec![Rational::ONE - &right, right])
+            }
             Tie::Branches { first } => Some(unit(*first)),
         }
     }

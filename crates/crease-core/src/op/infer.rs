@@ -1,6 +1,6 @@
 //! Shapes of results from shapes of arguments, and the one place that says which arguments an operation takes.
 
-use super::{Kink, Lane, Logic, Op, Smooth};
+use super::{Kink, Lane, Logic, Op, Smooth, Ties};
 use crate::number::Rational;
 use crate::shape::{Shape, ShapeError};
 
@@ -282,7 +282,7 @@ fn values(op: &Op, kink: &Kink, args: &[Option<&Shape>]) -> Result<Vec<Shape>, O
             Ok(vec![elementwise(op, args, 1)?])
         }
         Kink::TimesRelu => Ok(vec![elementwise(op, args, 2)?]),
-        Kink::Max(lane) | Kink::Min(lane) | Kink::Norm1(lane) | Kink::NormInf(lane) => {
+        Kink::Max(lane) | Kink::Min(lane) | Kink::Norm1(lane) | Kink::NormInf(lane) | Kink::Norm2(lane) => {
             Ok(vec![reduced(op, *lane, args)?])
         }
         Kink::OrderStatistic(lane, k) => {
@@ -311,6 +311,11 @@ fn values(op: &Op, kink: &Kink, args: &[Option<&Shape>]) -> Result<Vec<Shape>, O
 
 fn joint(op: &Op, kink: &Kink, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {
     let mut out = values(op, kink, args)?;
+    if let (Kink::Norm2(_), Op::Joint(_, choice)) = (kink, op)
+        && !(choice.at_kink.is_zero() && choice.ties == Ties::First)
+    {
+        return Err(parameter(op, "at 0 its derivative is 0; add what else it is to be there".into()));
+    }
     match kink {
         Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => out.push(out[0].clone()),
         Kink::TimesRelu => out.extend([out[0].clone(), out[0].clone()]),
@@ -320,7 +325,12 @@ fn joint(op: &Op, kink: &Kink, args: &[Option<&Shape>]) -> Result<Vec<Shape>, Op
             out.extend([Shape::new([m, n])?, Shape::new([n])?]);
         }
         Kink::MaxLinear { lane: Lane::Args, .. } => out.extend(std::iter::repeat_n(Shape::scalar(), args.len())),
-        Kink::Max(lane) | Kink::Min(lane) | Kink::OrderStatistic(lane, _) | Kink::Norm1(lane) | Kink::NormInf(lane) => {
+        Kink::Max(lane)
+        | Kink::Min(lane)
+        | Kink::OrderStatistic(lane, _)
+        | Kink::Norm1(lane)
+        | Kink::NormInf(lane)
+        | Kink::Norm2(lane) => {
             let value = out.swap_remove(0);
             return with_weights(value, *lane, args);
         }

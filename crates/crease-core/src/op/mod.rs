@@ -121,6 +121,9 @@ pub enum Kink {
     Norm1(Lane),
     /// The largest absolute value of a lane.
     NormInf(Lane),
+    /// The Euclidean norm of a lane: smooth but where all of it is 0. There its subgradients are the vectors of the unit ball, so that it is no
+    /// maximum of finitely many functions, as all the others are.
+    Norm2(Lane),
     /// The largest entry of `A x`: max-m-linear. As arguments, A comes row by row, then x.
     MaxLinear {
         /// How A and x are given.
@@ -410,6 +413,7 @@ impl Kink {
             Kink::Sort(_) => "sort",
             Kink::Norm1(_) => "norm1",
             Kink::NormInf(_) => "norminf",
+            Kink::Norm2(_) => "norm2",
             Kink::MaxLinear { .. } => "max_linear",
         }
     }
@@ -423,7 +427,8 @@ impl Kink {
             | Kink::OrderStatistic(l, _)
             | Kink::Sort(l)
             | Kink::Norm1(l)
-            | Kink::NormInf(l) => Some(*l),
+            | Kink::NormInf(l)
+            | Kink::Norm2(l) => Some(*l),
             Kink::MaxLinear { lane, .. } => Some(*lane),
         }
     }
@@ -462,6 +467,7 @@ impl Kink {
             | Kink::Sort(_)
             | Kink::Norm1(_)
             | Kink::NormInf(_)
+            | Kink::Norm2(_)
             | Kink::MaxLinear { .. } => return Ok(None),
         }))
     }
@@ -469,7 +475,7 @@ impl Kink {
     /// Whether the operation is piecewise linear in its arguments, or a product of such.
     pub fn is_straight(&self) -> bool {
         match self {
-            Kink::Elu(_) => false,
+            Kink::Elu(_) | Kink::Norm2(_) => false,
             Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Max(_) | Kink::Min(_) => true,
             Kink::OrderStatistic(..) | Kink::Sort(_) | Kink::Norm1(_) | Kink::NormInf(_) | Kink::MaxLinear { .. } => {
                 true
@@ -486,6 +492,7 @@ impl Kink {
             Kink::Sort(_) => Kink::Sort(lane),
             Kink::Norm1(_) => Kink::Norm1(lane),
             Kink::NormInf(_) => Kink::NormInf(lane),
+            Kink::Norm2(_) => Kink::Norm2(lane),
             Kink::MaxLinear { rows, .. } => Kink::MaxLinear { lane, rows: *rows },
             other => other.clone(),
         }

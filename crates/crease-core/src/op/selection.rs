@@ -34,6 +34,8 @@ pub struct Selection {
     /// Which tied elements take the weight in order statistics, medians and sorting (which knows no average: there
     /// tied elements keep their order).
     pub order: Ties,
+    /// The subgradient of a Euclidean norm at 0: the first coordinates of a vector of the unit ball, the others are 0.
+    pub norm2: Vec<Rational>,
 }
 
 impl Selection {
@@ -48,10 +50,11 @@ impl Selection {
             elu: Rational::ONE,
             max: Ties::First,
             order: Ties::First,
+            norm2: Vec::new(),
         }
     }
 
-    /// What PyTorch returns: relu'(0) = 0, abs'(0) = 0, ties of maximum and amax shared equally, one index for median.
+    /// What PyTorch returns: relu'(0) = 0, abs'(0) = 0, 0 for a norm at 0, ties of maximum and amax shared equally, one index for median.
     pub fn torch() -> Self {
         Selection {
             relu: Rational::ZERO,
@@ -61,10 +64,12 @@ impl Selection {
             elu: Rational::ZERO,
             max: Ties::Average,
             order: Ties::First,
+            norm2: Vec::new(),
         }
     }
 
-    /// What JAX returns: relu'(0) = 0, abs'(0) = 1, leaky_relu from the right, ties of maximum shared equally.
+    /// What JAX returns: relu'(0) = 0, abs'(0) = 1, leaky_relu from the right, ties of maximum shared equally. For a Euclidean norm at 0 it
+    /// returns NaN, which is no choice: this takes 0.
     pub fn jax() -> Self {
         Selection { abs: Rational::ONE, leaky_relu: Rational::ONE, ..Selection::torch() }
     }
@@ -97,7 +102,7 @@ impl Selection {
     /// Reads `preset, name=value, ...`, for example `torch, relu=1/2, max=last`. Without a preset, the paper's.
     pub fn parse(text: &str) -> Result<Self, SelectionError> {
         let mut out = Selection::paper();
-        for (i, part) in text.split(',').map(str::trim).filter(|p| !p.is_empty()).enumerate() {
+        for (i, part) in parts(text).into_iter().map(str::trim).filter(|p| !p.is_empty()).enumerate() {
             match part.split_once('=') {
                 None if i == 0 => out = Selection::preset(part).ok_or_else(|| SelectionError::Preset(part.into()))?,
                 None => return Err(SelectionError::Preset(part.into())),
@@ -115,6 +120,15 @@ impl Selection {
             _ => None,
         } {
             *ties = Ties::from_name(value).ok_or_else(bad)?;
+            return Ok(());
+        }
+        if name == "norm2" {
+            let list = value.strip_prefix('[').and_then(|v| v.strip_suffix(']'));
+            let numbers = match list {
+                Some(list) => list.split(',').map(str::trim).filter(|x| !x.is_empty()).collect(),
+                None => vec![value],
+            };
+            self.norm2 = numbers.into_iter().map(|x| x.parse().map_err(|_| bad())).collect::<Result<_, _>>()?;
             return Ok(());
         }
         let slot = match name {
@@ -143,6 +157,10 @@ impl Selection {
                 return Err(SelectionError::Range { name: name.into(), value: value.clone(), low, high });
             }
         }
+        let square: Rational = self.norm2.iter().map(|x| x * x).sum();
+        if square > Rational::ONE {
+            return Err(SelectionError::Outside { vector: vector(&self.norm2), square });
+        }
         for (name, ties) in [("max", self.max), ("order", self.order)] {
             if ties == Ties::Every {
                 return Err(SelectionError::Every(name.into()));
@@ -164,6 +182,8 @@ impl Selection {
             Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) | Kink::Sort(_) | Kink::MaxLinear { .. } => {
                 Rational::ZERO
             }
+            // its choice is a vector, which rules add
+            Kink::Norm2(_) => Rational::ZERO,
         };
         let ties = match kink {
             Kink::Max(_) | Kink::Min(_) | Kink::NormInf(_) | Kink::MaxLinear { .. } => self.max,
@@ -185,16 +205,39 @@ impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "relu={}, times_relu={}, abs={}, leaky_relu={}, elu={}, max={}, order={}",
+            "relu={}, times_relu={}, abs={}, leaky_relu={}, elu={}, max={}, order={}, norm2={}",
             self.relu,
             self.times_relu,
             self.abs,
             self.leaky_relu,
             self.elu,
             self.max.name(),
-            self.order.name()
+            self.order.name(),
+            vector(&self.norm2)
         )
     }
+}
+
+/// A vector as a selection writes it: a single 0 if there is nothing else in it.
+fn vector(x: &[Rational]) -> String {
+    match x.iter().all(Rational::is_zero) {
+        true => "0".into(),
+        false => format!("[{}]", x.iter().map(Rational::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The parts of a selection: commas inside brackets belong to a vector.
+fn parts(text: &str) -> Vec<&str> {
+    let mut depth = 0usize;
+    text.split(|c| {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+    .collect()
 }
 
 /// Why a selection cannot be used.
@@ -205,10 +248,12 @@ pub enum SelectionError {
     #[error("there is no selection `{0}`; use paper, torch, jax or tensorflow, or name=value such as relu=1/2")]
     Preset(String),
     /// No parameter of that name.
-    #[error("a selection has no `{0}`; it has relu, times_relu, abs, leaky_relu, elu, max and order")]
+    #[error("a selection has no `{0}`; it has relu, times_relu, abs, leaky_relu, elu, max, order and norm2")]
     Name(String),
     /// A value that does not parse.
-    #[error("`{value}` is no choice for {name}; use a number, or first, last or average for max and order")]
+    #[error(
+        "`{value}` is no choice for {name}; use a number, first, last or average for max and order, or a list such as [3/5, 4/5] for norm2"
+    )]
     Value {
         /// The parameter.
         name: String,
@@ -227,6 +272,16 @@ pub enum SelectionError {
         low: i32,
         /// The largest possible.
         high: i32,
+    },
+    /// A vector outside the unit ball, which holds the subgradients of a Euclidean norm at 0.
+    #[error(
+        "norm2 = {vector} is no Clarke subgradient at 0: its squares add up to {square}, and must not to more than 1"
+    )]
+    Outside {
+        /// The vector.
+        vector: String,
+        /// The sum of its squares.
+        square: Rational,
     },
     /// Full weight to every tied argument.
     #[error(

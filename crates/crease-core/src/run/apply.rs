@@ -143,7 +143,12 @@ fn kinked<N: Number>(
         }
         Kink::MaxLinear { lane, rows } => lanes::max_linear(*lane, *rows, choice, args, p, e),
         Kink::Sort(lane) => lanes::sort(p, e, *lane, choice, args),
-        Kink::Max(lane) | Kink::Min(lane) | Kink::OrderStatistic(lane, _) | Kink::Norm1(lane) | Kink::NormInf(lane) => {
+        Kink::Max(lane)
+        | Kink::Min(lane)
+        | Kink::OrderStatistic(lane, _)
+        | Kink::Norm1(lane)
+        | Kink::NormInf(lane)
+        | Kink::Norm2(lane) => {
             lanes::each(p, e, *lane, args, |group: &Group<'_, N>| lanes::reduce(kink, group, choice, &at))
         }
     }

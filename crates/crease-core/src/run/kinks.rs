@@ -80,6 +80,13 @@ impl<N: Number> Observer<N> for Watch {
             let possible = numbers(p, e.args);
             return self.hit(p, i, how.word(), Count { certain: 0, possible });
         }
+        if let Op::Smooth(f) = e.op
+            && f.facts().singular_at_zero.is_some()
+        {
+            // it has a value there and no slope, unless it is a Euclidean norm in other words
+            (0..len).for_each(|k| count.note(args[0].get(k).compare(&N::zero())));
+            return self.hit(p, i, f.name(), count);
+        }
         let (Op::Kink(kink) | Op::Joint(kink, _)) = e.op else { return };
         match kink {
             Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => {
@@ -92,6 +99,7 @@ impl<N: Number> Observer<N> for Watch {
             | Kink::OrderStatistic(lane, _)
             | Kink::Norm1(lane)
             | Kink::NormInf(lane)
+            | Kink::Norm2(lane)
             | Kink::Sort(lane) => {
                 let n = super::apply::lane_size(p, &e, *lane);
                 let lanes = match (kink, lane) {
@@ -178,6 +186,7 @@ fn note_lane<N: Number>(kink: &Kink, members: &[&N], value: Option<&N>, count: &
             let at_zero = value.compare(&N::zero());
             count.note(if at_zero == Some(Ordering::Equal) { at_zero } else { tied(&sizes) });
         }
+        Kink::Norm2(_) => count.note(value.compare(&N::zero())),
         Kink::Sort(_) => {
             let neighbours: Option<Vec<_>> = super::lanes::order(members)
                 .map(|order| order.windows(2).map(|w| members[w[0]].compare(members[w[1]])).collect());
@@ -185,7 +194,15 @@ fn note_lane<N: Number>(kink: &Kink, members: &[&N], value: Option<&N>, count: &
                 neighbours.map(|n| if n.contains(&Some(Ordering::Equal)) { Ordering::Equal } else { Ordering::Less }),
             );
         }
-        _ => {
+        Kink::Max(_)
+        | Kink::Min(_)
+        | Kink::OrderStatistic(..)
+        | Kink::MaxLinear { .. }
+        | Kink::Relu
+        | Kink::TimesRelu
+        | Kink::Abs
+        | Kink::LeakyRelu(_)
+        | Kink::Elu(_) => {
             let against: Vec<_> = members.iter().map(|x| x.compare(value)).collect();
             count.note(tied(&against));
         }

@@ -71,6 +71,22 @@ pub(super) fn reduce<N: Number>(
             }
             Ok(out)
         }
+        Kink::Norm2(_) => {
+            let norm = N::norm2(group.iter().copied())?;
+            let at_zero = norm.compare(&N::zero());
+            let mut out = vec![norm];
+            if choice.is_some() {
+                for &x in group {
+                    out.push(match at_zero {
+                        Some(Ordering::Equal) => N::zero(),
+                        // an enclosure of 0 and of other numbers
+                        None if !out[0].is_nan() => N::one().neg().hull(&N::one()).ok_or(NumberError::NoOrder)?,
+                        _ => x.div(&out[0])?,
+                    });
+                }
+            }
+            Ok(out)
+        }
         Kink::Min(_) => extreme(group, ties, Ordering::Less),
         Kink::OrderStatistic(_, k) => {
             let value = match order(group) {
@@ -84,7 +100,15 @@ pub(super) fn reduce<N: Number>(
             }
             Ok(out)
         }
-        _ => extreme(group, ties, Ordering::Greater),
+        // the others are not reductions, and have their own functions
+        Kink::Max(_)
+        | Kink::Relu
+        | Kink::TimesRelu
+        | Kink::Abs
+        | Kink::LeakyRelu(_)
+        | Kink::Elu(_)
+        | Kink::Sort(_)
+        | Kink::MaxLinear { .. } => extreme(group, ties, Ordering::Greater),
     }
 }
 

@@ -130,7 +130,11 @@ impl Grower<'_> {
             Kink::Sort(lane),
             Kink::Norm1(lane),
             Kink::NormInf(lane),
+            Kink::Norm2(lane),
         ];
+        if n > 1 && self.rng.once_in(10) {
+            return self.root_of_squares(&members);
+        }
         let kink = self.rng.pick(&kinks).clone();
         if n > 1 && self.rng.once_in(4) {
             return self.emit_on_axis(&kink, &args);
@@ -138,6 +142,26 @@ impl Grower<'_> {
         let mut results = self.emit_all(Op::Kink(kink), &args)?;
         let i = self.rng.below(results.len());
         Some(results.swap_remove(i))
+    }
+
+    /// A Euclidean norm under another name: the root of squares, some of them with a weight.
+    fn root_of_squares(&mut self, members: &[Var]) -> Option<Var> {
+        let mut sum: Option<Var> = None;
+        for m in members {
+            let mut square = match *self.rng.pick(&[0, 2, 2, 4]) {
+                0 => self.emit(Op::Mul, &[m, m])?,
+                k => self.emit(Smooth::Power(k), &[m])?,
+            };
+            if self.rng.once_in(3) {
+                let weight = self.some_constant();
+                square = self.emit(Op::Mul, &[&weight, &square])?;
+            }
+            sum = Some(match sum {
+                None => square,
+                Some(sum) => self.emit(Op::Add, &[&sum, &square])?,
+            });
+        }
+        self.emit(Smooth::Sqrt, &[&sum?])
     }
 
     /// A maximum of linear forms, or a log-sum-exp.

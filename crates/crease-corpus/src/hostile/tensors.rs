@@ -33,7 +33,13 @@ impl Grower<'_> {
             numbers = numbers.and_then(|x| x.iter().map(|x| self.one(&op, std::slice::from_ref(x))).collect());
             vector = self.b.elementwise(op, &[vector]).ok()?;
         }
-        let kinks = [Kink::Max(Lane::Axis), Kink::Norm1(Lane::Axis), Kink::NormInf(Lane::Axis), Kink::Min(Lane::Axis)];
+        let kinks = [
+            Kink::Max(Lane::Axis),
+            Kink::Norm1(Lane::Axis),
+            Kink::NormInf(Lane::Axis),
+            Kink::Norm2(Lane::Axis),
+            Kink::Min(Lane::Axis),
+        ];
         if self.rng.once_in(3) {
             let total =
                 numbers.and_then(|x| x.iter().try_fold(Number::zero(), |sum, x| self.arithmetic.add(&sum, x).ok()));

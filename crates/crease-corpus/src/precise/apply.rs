@@ -118,6 +118,10 @@ impl Arithmetic {
                 Kink::Sort(_) => return self.sort(x),
                 Kink::Norm1(_) => self.total(&self.sizes(x)?)?,
                 Kink::NormInf(_) => self.largest(&self.sizes(x)?)?,
+                Kink::Norm2(_) => {
+                    let squares = x.iter().map(|x| self.power(x, 2)).collect::<Result<Vec<_>, _>>()?;
+                    self.sqrt(&self.total(&squares)?)?
+                }
                 Kink::MaxLinear { rows, .. } => {
                     let columns = x.len() / (rows + 1);
                     let (a, v) = x.split_at(rows * columns);

@@ -340,17 +340,20 @@ impl Grower<'_> {
 
     /// A maximum, minimum, order statistic, sort or norm, of arguments, along an axis or of everything.
     fn group(&mut self) -> bool {
-        let pick = self.rng.below(6);
+        // a Euclidean norm is no rational number
+        let rational = self.o.exact || self.o.dictionary != Dictionary::Everything;
+        let pick = self.rng.below(if rational { 6 } else { 7 });
         let kink = |n: usize, k: usize| match pick {
             0 => Kink::Max(Lane::Args),
             1 => Kink::Min(Lane::Args),
             2 => Kink::OrderStatistic(Lane::Args, k % n),
             3 => Kink::Sort(Lane::Args),
             4 => Kink::Norm1(Lane::Args),
+            6 => Kink::Norm2(Lane::Args),
             _ => Kink::NormInf(Lane::Args),
         };
         let k = self.rng.below(60);
-        let summed = |f: Fact, n: usize| if pick == 4 { f.sum(n) } else { f };
+        let summed = |f: Fact, n: usize| if pick == 4 || pick == 6 { f.sum(n) } else { f };
         let of_tensor = self.o.tensors && !self.rng.once_in(3);
         if !of_tensor {
             let n = 1 + self.rng.below(4);

@@ -131,6 +131,53 @@ pub(crate) fn norm1<T: Float>(xs: &[T], ordered: bool) -> T {
     dispatch(Sum { xs, sizes: true })
 }
 
+struct Squares<'a, T>(&'a [T]);
+
+impl<T: Float> Kernel for Squares<'_, T> {
+    type Output = T;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> T {
+        wide_sum(self.0, |x| x * x)
+    }
+}
+
+/// The Euclidean norm, summed in order if asked for.
+pub(crate) fn norm2<T: Float>(xs: &[T], ordered: bool) -> T {
+    if !ordered && xs.len() >= WIDE {
+        let sum = dispatch(Squares(xs));
+        // where squares may have been lost, or were too large, more care is taken
+        if sum > T::SAFE_SQUARES && sum < T::INFINITY {
+            return sum.root();
+        }
+    }
+    // floats have one for all numbers
+    T::norm2(xs).unwrap_or(T::NAN)
+}
+
+struct Scaled<'a, T> {
+    xs: &'a [T],
+    over: T,
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Scaled<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        self.out.iter_mut().zip(self.xs).for_each(|(w, &x)| *w = x / self.over);
+    }
+}
+
+/// The Euclidean norm and its derivative, which is 0 where the norm is.
+pub(crate) fn norm2_joint<T: Float>(xs: &[T], ordered: bool, out: &mut [T]) -> T {
+    let norm = norm2(xs, ordered);
+    match norm == T::ZERO {
+        true => out.fill(T::ZERO),
+        false => dispatch(Scaled { xs, over: norm, out }),
+    }
+    norm
+}
+
 /// The derivative of the absolute value.
 #[inline(always)]
 pub(crate) fn sign<T: Float>(x: T, at: T) -> T {

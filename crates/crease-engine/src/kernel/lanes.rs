@@ -21,6 +21,8 @@ pub(crate) fn one<T: Float>(
         (LaneOp::Norm1, Some(p)) => value[0] = lane::norm1_joint(members, p.at, true, &mut rest[..n]),
         (LaneOp::NormInf, None) => value[0] = lane::norm_inf(members),
         (LaneOp::NormInf, Some(p)) => value[0] = lane::norm_inf_joint(members, p.at, p.ties, true, &mut rest[..n]),
+        (LaneOp::Norm2, None) => value[0] = lane::norm2(members, true),
+        (LaneOp::Norm2, Some(_)) => value[0] = lane::norm2_joint(members, true, &mut rest[..n]),
         (LaneOp::LogSumExp, w) => {
             let (v, total) = lane::log_sum_exp(members, &mut space[..n], true);
             value[0] = v;
@@ -104,6 +106,7 @@ pub(crate) fn values<T: Float>(op: LaneOp, src: &[T], n: usize, exact: bool, spa
                     LaneOp::Min => lane::min(src),
                     LaneOp::Norm1 => lane::norm1(src, exact),
                     LaneOp::NormInf => lane::norm_inf(src),
+                    LaneOp::Norm2 => lane::norm2(src, exact),
                     LaneOp::Order(k) => order::kth(src, k, space),
                     LaneOp::LogSumExp => lane::log_sum_exp(src, &mut space[..n], exact).0,
                     // these have more than a value
@@ -127,16 +130,18 @@ pub(crate) fn joint<T: Float>(
         *v = match op {
             LaneOp::Norm1 => lane::norm1_joint(src, pick.at, exact, w),
             LaneOp::NormInf => lane::norm_inf_joint(src, pick.at, pick.ties, exact, w),
+            LaneOp::Norm2 => lane::norm2_joint(src, exact, w),
             LaneOp::LogSumExp => {
                 let (v, total) = lane::log_sum_exp(src, w, exact);
                 w.iter_mut().for_each(|w| *w = *w / total);
                 v
             }
-            _ => {
+            LaneOp::Max | LaneOp::Min | LaneOp::Order(_) | LaneOp::Sort | LaneOp::MaxLinear(_) => {
                 let (v, from) = match op {
                     LaneOp::Max => lane::located(src, lane::Extreme::Max),
                     LaneOp::Min => lane::located(src, lane::Extreme::Min),
                     LaneOp::Order(k) => (order::kth(src, k, space), 0),
+                    // these have results of other kinds
                     _ => (T::NAN, 0),
                 };
                 lane::share_from(src, (v, from), pick.ties, false, w);

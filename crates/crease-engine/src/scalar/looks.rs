@@ -85,7 +85,7 @@ fn makes<T: Float>(unit: &Unit<T>) -> bool {
 
 fn lane_makes(op: LaneOp) -> bool {
     match op {
-        LaneOp::Norm1 | LaneOp::LogSumExp | LaneOp::MaxLinear(_) => true,
+        LaneOp::Norm1 | LaneOp::Norm2 | LaneOp::LogSumExp | LaneOp::MaxLinear(_) => true,
         LaneOp::Max | LaneOp::Min | LaneOp::Order(_) | LaneOp::Sort | LaneOp::NormInf => false,
     }
 }

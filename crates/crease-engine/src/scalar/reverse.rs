@@ -306,6 +306,12 @@ fn lane_group<T: Float, const L: usize>(
                         winners.give(k, a * w);
                     }
                 }
+                LaneOp::Norm2 => {
+                    for k in 0..arity {
+                        let w = if y == T::ZERO { T::ZERO } else { winners.member(k) / y };
+                        winners.give(k, a * w);
+                    }
+                }
                 LaneOp::LogSumExp | LaneOp::MaxLinear(_) => {
                     let (members, rest) = space.split_at_mut(arity);
                     lanes::gather::<T, L>(code, &m.registers, (g, i, arity), l, members);

@@ -562,6 +562,32 @@ impl Rational {
         self * &Rational(Small { num: 1, den: TWO })
     }
 
+    /// Two numbers between which the square root lies, with so many bits of it in common, about; one number twice if the root is that. Nothing for a negative number.
+    ///
+    /// ```
+    /// use crease_number::Rational;
+    /// let (low, high) = Rational::from(2).root_bounds(64).unwrap();
+    /// assert!(&low * &low < Rational::from(2) && Rational::from(2) < &high * &high && high.to_f64() == 2.0_f64.sqrt());
+    /// assert_eq!(Rational::from(9).root_bounds(64), Some((Rational::from(3), Rational::from(3))));
+    /// assert_eq!(Rational::from(-1).root_bounds(64), None);
+    /// ```
+    pub fn root_bounds(&self, bits: u32) -> Option<(Rational, Rational)> {
+        if self.is_negative() {
+            return None;
+        }
+        if let Some(root) = self.root() {
+            return Some((root.clone(), root));
+        }
+        // sqrt(n / d) = sqrt(n d) / d, and of an integer shifted by 2 k places the root is shifted by k
+        let (n, d) = (self.numerator().into_parts().1, self.denominator());
+        let product = n * &d;
+        let shift = (bits as usize).saturating_sub(product.bit_len() / 2);
+        let root = (product << (2 * shift)).sqrt_rem().0;
+        let over = d << shift;
+        let fraction = |n: UBig| Rational::from(RBig::from_parts(IBig::from(n), over.clone()));
+        Some((fraction(root.clone()), fraction(root + UBig::ONE)))
+    }
+
     /// The square root of a number that is not negative, if it is rational.
     fn root(&self) -> Option<Rational> {
         let root = |n: &UBig| {

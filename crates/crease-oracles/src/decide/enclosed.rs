@@ -110,6 +110,8 @@ fn expanded(session: &Session<'_>, from: NodeId) -> Option<BTreeMap<Monomial, BT
                     *adjoints.entry(t.node).or_default().entry(monomial).or_default() += weight;
                 }
             }
+            // what has not cancelled by now does not
+            Node::Norm(_) => return None,
             Node::Max(_) if near[id.index()] => return None,
             Node::Seam { taken, .. } => {
                 for (monomial, weight) in polynomial {
@@ -137,7 +139,7 @@ fn kinked_nodes(model: &LocalModel) -> Vec<bool> {
     let mut kinked = vec![false; model.len()];
     for i in 0..model.len() {
         let node = model.node(model.node_id(i));
-        let mut any = matches!(node, Node::Max(_) | Node::Taken(_));
+        let mut any = matches!(node, Node::Max(_) | Node::Norm(_) | Node::Taken(_));
         for_each_argument(node, |n| any |= kinked[n.index()]);
         kinked[i] = any;
     }

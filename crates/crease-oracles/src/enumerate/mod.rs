@@ -26,10 +26,11 @@ mod prune;
 mod tree;
 mod witness;
 
-use crate::enclosed::apart;
+use crate::clarke::axis;
+use crate::enclosed::{apart, for_each_argument};
 use crate::{ClarkeElement, OracleError, Session};
 use crease_core::limits::{Limits, Stop};
-use crease_core::local::{Exactness, Form, Node, NormalForm, NormalKink};
+use crease_core::local::{Exactness, Form, Node, NodeId, NormalForm, NormalKink};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,6 +71,12 @@ pub enum EnumerateLimit {
     /// Coefficients of the model are enclosed: what is in the list is certain, but there may be more.
     #[error("coefficients of the local model are enclosed, with {0} bits, so there may be more")]
     Enclosed(u32),
+    /// A Euclidean norm is 0, and the gradient turns with the direction: those in the list are some of infinitely many.
+    #[error("a Euclidean norm is 0 here, around which there are infinitely many")]
+    Infinite,
+    /// A Euclidean norm is 0 beside other kinks: there may be infinitely many.
+    #[error("a Euclidean norm is 0 here, around which there may be infinitely many")]
+    Round,
 }
 
 impl EnumerateLimit {
@@ -233,6 +240,9 @@ impl Session<'_> {
         mut tell: impl FnMut(EnumerateEvent<'_>),
     ) -> Result<Neighbours, OracleError> {
         self.from()?;
+        if let Some(plain) = self.plain_around() {
+            return plain.neighbouring_gradients(limits, tell);
+        }
         let model = self.model();
         if let Exactness::Enclosed { bits } = model.exactness() {
             return enclosed(self, limits, bits, tell);
@@ -280,12 +290,25 @@ fn enclosed(
 ) -> Result<Neighbours, OracleError> {
     let mut gradients: Vec<Neighbour> = Vec::new();
     let mut limit = None;
-    for seed in 0..ENCLOSED_DIRECTIONS {
+    let (model, from) = (session.model(), session.from()?);
+    // where norms are, along axes first: there many of them are rational numbers
+    let round =
+        (0..model.len()).any(|i| session.nodes_below(from)[i] && matches!(model.node(model.node_id(i)), Node::Norm(_)));
+    let axes = if round { (2 * model.dimension() as u64).min(ENCLOSED_DIRECTIONS) } else { 0 };
+    let along_axes = (0..axes).map(|k| session.clarke_along(&axis(model.dimension(), k)));
+    let random = (0..ENCLOSED_DIRECTIONS).map(|seed| session.clarke_element(seed).map(Some));
+    for found in along_axes.chain(random) {
         limit = limits.stopped().map(EnumerateLimit::of);
         if limit.is_some() {
             break;
         }
-        let found = Neighbour::of(session.clarke_element(seed)?);
+        let found = match found {
+            Ok(Some(found)) => Neighbour::of(found),
+            // an axis along which a kink ties
+            Ok(None) => continue,
+            Err(OracleError::Undecided { .. }) if round => continue,
+            Err(e) => return Err(e),
+        };
         let differs =
             |n: &Neighbour| apart((&n.gradient, n.radius.as_deref()), (&found.gradient, found.radius.as_deref()));
         if gradients.iter().all(differs) {
@@ -297,14 +320,36 @@ fn enclosed(
             gradients.push(found);
         }
         // without kinks there is one gradient, and that is all
-        if session.model().kinks().is_empty() {
+        if model.kinks().is_empty() {
             break;
         }
     }
-    let open = (!session.model().kinks().is_empty()).then_some(EnumerateLimit::Enclosed(bits));
+    let open = match round {
+        true if gradients.len() > 1 && only_norms(session, from) => Some(EnumerateLimit::Infinite),
+        true => Some(EnumerateLimit::Round),
+        false => (!model.kinks().is_empty()).then_some(EnumerateLimit::Enclosed(bits)),
+    };
     let cells = gradients.len() as u64;
     let work = EnumerateWork::default();
     Ok(Neighbours { gradients, cells, limit: limit.or(open), exact: false, work, all_vertices: false })
+}
+
+/// Whether a node is made of linear combinations, and of norms of those, and of nothing else. Its gradient is continuous but where two linear forms or more vanish,
+/// and that does not divide the directions: where it takes two values, it takes infinitely many.
+fn only_norms(session: &Session<'_>, from: NodeId) -> bool {
+    let (model, below) = (session.model(), session.nodes_below(from));
+    let mut round = vec![false; model.len()];
+    (0..model.len()).filter(|&i| below[i]).all(|i| {
+        let node = model.node(model.node_id(i));
+        let mut inside = false;
+        for_each_argument(node, |n| inside |= round[n.index()]);
+        round[i] = inside || matches!(node, Node::Norm(_));
+        match node {
+            Node::Norm(_) => !inside,
+            Node::Direction(_) | Node::Linear(_) => true,
+            Node::Max(_) | Node::Taken(_) | Node::Seam { .. } => false,
+        }
+    })
 }
 
 /// Whether the kinks are independent: for each, how its members differ from the first, as far as that depends on the direction itself and

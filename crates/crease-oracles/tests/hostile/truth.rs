@@ -302,13 +302,18 @@ impl<'a> Truth<'a> {
 
     /// The derivative along axis `i` at a place on a curve, from one side or from both.
     fn partial(&self, curve: Curve<'_>, i: usize, sides: [i64; 2], level: Level) -> Result<Number, Fault> {
+        let axis: Vec<i64> = (0..self.case.point.len()).map(|k| i64::from(k == i)).collect();
+        self.slope(curve, &axis, sides, level)
+    }
+
+    /// The derivative along a direction at a place on a curve, from one side or from both.
+    fn slope(&self, curve: Curve<'_>, along: &[i64], sides: [i64; 2], level: Level) -> Result<Number, Fault> {
         let Level { near, step, bits } = level;
         let a = self.arithmetic(bits);
         let at = self.place(curve, near);
         let moved = |sign: i64| {
-            let mut at = at.clone();
-            at[i] += power_of_two(-step) * Rational::from(sign);
-            self.value(at, bits)
+            let by = |d: i64| power_of_two(-step) * Rational::from(sign * d);
+            self.value(at.iter().zip(along).map(|(x, &d)| x + &by(d)).collect(), bits)
         };
         let change = a.sub(&moved(sides[0])?, &moved(sides[1])?)?;
         let over = power_of_two(step).checked_div(&Rational::from(sides[0] - sides[1])).unwrap_or_default();
@@ -333,19 +338,31 @@ impl<'a> Truth<'a> {
         self.distance(self.partial(curve, i, [1, -1], level), bounds, level.bits)
     }
 
-    /// Whether the function is seen to be differentiable along the axes at a place on a curve: both sides agree.
+    /// Whether the function is seen to be differentiable at a place on a curve: along axes both sides agree, and along what lies between them the derivative is
+    /// the sum that it should be. (The median of x, -x and y has derivatives 0 along both axes at 0, and is not 0.)
     fn smooth_at(&self, curve: Curve<'_>, level: Level) -> bool {
         let a = self.arithmetic(level.bits);
-        (0..self.case.point.len()).all(|i| {
-            let apart = self
-                .partial(curve, i, [1, 0], level)
-                .and_then(|up| a.sub(&up, &self.partial(curve, i, [0, -1], level)?));
-            match apart.map(|x| a.size(&x).most) {
-                Ok(None) => true,
-                Ok(Some(most)) => most < -i64::from(level.near),
-                Err(_) => false,
+        let n = self.case.point.len();
+        let vanishes = |apart: Result<Number, Fault>| match apart.map(|x| a.size(&x).most) {
+            Ok(None) => true,
+            Ok(Some(most)) => most < -i64::from(level.near),
+            Err(_) => false,
+        };
+        let both_agree = |i: usize| {
+            let up = self.partial(curve, i, [1, 0], level);
+            vanishes(up.and_then(|up| a.sub(&up, &self.partial(curve, i, [0, -1], level)?)))
+        };
+        let adds_up = |along: &[i64]| {
+            let mut apart = self.slope(curve, along, [1, -1], level)?;
+            for (i, &d) in along.iter().enumerate() {
+                let part = a.mul(&self.partial(curve, i, [1, -1], level)?, &exact(&Rational::from(d)))?;
+                apart = a.sub(&apart, &part)?;
             }
-        })
+            Ok(apart)
+        };
+        let between: [Vec<i64>; 2] =
+            [vec![1; n], (0..n as i64).map(|i| if i % 2 == 0 { 3 + i } else { -2 - i }).collect()];
+        (0..n).all(both_agree) && (n < 2 || between.iter().all(|along| vanishes(adds_up(along))))
     }
 
     /// Whether the limit of gradients along a curve is in a list. Nothing is learnt where the curve does not stay clear of kinks.

@@ -3,7 +3,7 @@
 use crate::show;
 use crease_core::differentiate::Selection;
 use crease_core::op::{Kink, Op};
-use crease_core::{KinkHit, Limits, Number, Program, RunError, Site, Tensor, Ties, kinks_with};
+use crease_core::{KinkHit, Limits, Number, Program, Rational, RunError, Site, Tensor, Ties, kinks_with};
 use std::collections::HashMap;
 
 /// A place of the program where ties were met.
@@ -117,6 +117,13 @@ fn convention(kink: &Kink, selection: &Selection) -> String {
         Kink::TimesRelu => format!("relu'(0) = {} in times_relu", choice.at_kink),
         Kink::Norm1(_) => format!("abs'(0) = {} in norm1", choice.at_kink),
         Kink::NormInf(_) => format!("norminf: {ties}, abs'(0) = {}", choice.at_kink),
+        Kink::Norm2(_) => match selection.norm2.iter().all(Rational::is_zero) {
+            true => "norm2'(0) = 0".into(),
+            false => {
+                let vector: Vec<String> = selection.norm2.iter().map(Rational::to_string).collect();
+                format!("norm2'(0) = ({}, 0, ...)", vector.join(", "))
+            }
+        },
         Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => format!("{name}'(0) = {}", choice.at_kink),
         Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) | Kink::Sort(_) | Kink::MaxLinear { .. } => {
             format!("{name}: {ties}")

@@ -181,7 +181,7 @@
 //! let certificate = decision.certificate().unwrap();
 //! let checked = check(certificate.as_bytes())?;
 //! assert!(matches!(checked.claim, Claim::Differentiable { .. }));
-//! assert_eq!(checked.model, certificate_model(&model.normal_form(), 0)); // it speaks of this model
+//! assert_eq!(checked.model, certificate_model(&model.normal_form().unwrap(), 0)); // it speaks of this model
 //! let forged = certificate.replace("gradient 1*d0", "gradient 2*d0");
 //! assert!(forged != certificate && check(forged.as_bytes()).is_err());
 //!

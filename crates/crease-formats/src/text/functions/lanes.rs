@@ -68,6 +68,7 @@ fn operation(function: Function, lane: Lane, k: usize, tick: bool, choice: Optio
         Function::Sort => Kink::Sort(lane),
         Function::Norm1 => Kink::Norm1(lane),
         Function::NormInf => Kink::NormInf(lane),
+        Function::Norm2 => Kink::Norm2(lane),
         Function::LogSumExp if tick => return Op::LogSumExpJoint(lane),
         Function::LogSumExp => return Op::LogSumExp(lane),
         _ => Kink::Max(lane),

@@ -44,6 +44,7 @@ pub(crate) enum Function {
     Neg,
     Norm1,
     NormInf,
+    Norm2,
     OrderStatistic,
     Permute,
     Power,
@@ -91,6 +92,7 @@ const TABLE: &[(&str, Function, &str)] = &[
     ("mul", Mul, "mul(a, b)"),
     ("neg", Neg, "neg(x)"),
     ("norm1", Norm1, "norm1(a, b, ...), norm1(x) or norm1(x, axis=0)"),
+    ("norm2", Norm2, "norm2(a, b, ...), norm2(x) or norm2(x, axis=0)"),
     ("norminf", NormInf, "norminf(a, b, ...), norminf(x) or norminf(x, axis=0)"),
     ("order_statistic", OrderStatistic, "order_statistic(a, b, ..., k=1) or order_statistic(x, k=1, axis=0)"),
     ("permute", Permute, "permute(x, positions, axis=-1) or permute(a, b, i, j)"),
@@ -155,6 +157,7 @@ pub(crate) fn has_joint(function: Function) -> bool {
             | Sort
             | Norm1
             | NormInf
+            | Norm2
             | MaxLinear
             | LogSumExp
     )
@@ -216,7 +219,9 @@ impl<'s> Parser<'s> {
                 let scale = args.parameter("scale", "the scale")?.unwrap_or(Rational::ONE);
                 self.one_kink(Kink::Elu(scale), tick, args, 1)
             }
-            Max | Min | OrderStatistic | Median | Sort | Norm1 | NormInf | LogSumExp => self.lane(function, tick, args),
+            Max | Min | OrderStatistic | Median | Sort | Norm1 | NormInf | Norm2 | LogSumExp => {
+                self.lane(function, tick, args)
+            }
             MaxLinear => self.max_linear(tick, args),
             Permute => self.permute(false, args),
             Unpermute => self.permute(true, args),
