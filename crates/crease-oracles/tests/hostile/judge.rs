@@ -5,10 +5,11 @@ use super::truth::Judgement::{self, Inconclusive, Right, Wrong};
 use super::truth::{Level, Look, Truth, dot};
 use crease_core::differentiate::{How, Selection, backprop};
 use crease_core::number::Rational;
-use crease_core::run;
+use crease_core::{Kink, Op, Program, Smooth, run};
 use crease_corpus::hostile::Case;
 use crease_corpus::precise::Fault;
 use crease_corpus::random::Rng;
+use std::collections::HashSet;
 
 /// Directions to look along: the axes, both ways, and random ones with small coordinates.
 pub fn directions(n: usize, rng: &mut Rng, random: usize) -> Vec<Vec<Rational>> {
@@ -115,8 +116,32 @@ fn bent(truth: &Truth<'_>, sides: &[(Gradient, Vec<Rational>); 2], n: usize, rng
 /// Whether the derivative along a basis is the limit of gradients along a direction that is nearly the first vector of it, with a
 /// small part of the second, and a far smaller one of the third.
 fn lexicographic(truth: &Truth<'_>, gradient: &Gradient, basis: &[Vec<Rational>]) -> Judgement {
+    // a Euclidean norm turns with the direction, by as much as that is not the first vector; all else stays what it is there
+    let turns = |apart: i32| -> Gradient {
+        let off = Rational::from(2).pow(100 - apart).unwrap_or_default();
+        let wider = |b: &Bounds| Bounds { low: &b.low - &off, high: &b.high + &off };
+        gradient.iter().map(|b| b.as_ref().map(wider)).collect()
+    };
+    let round = has_norms(&truth.case().program);
     // smaller than most differences between slopes that cases have; before something is called wrong, smaller than all of them
-    [170, 2600].iter().map(|&apart| nearly_first(truth, gradient, basis, apart)).find(|j| *j != Wrong).unwrap_or(Wrong)
+    let judge = |apart: i32| match round {
+        true => nearly_first(truth, &turns(apart), basis, apart),
+        false => nearly_first(truth, gradient, basis, apart),
+    };
+    [if round { 600 } else { 170 }, 2600].into_iter().map(judge).find(|j| *j != Wrong).unwrap_or(Wrong)
+}
+
+/// Whether a program has Euclidean norms, or square roots, which may be some.
+fn has_norms(p: &Program) -> bool {
+    let round = |op: &Op| matches!(op, Op::Kink(Kink::Norm2(_)) | Op::Smooth(Smooth::Sqrt));
+    let (mut left, mut seen) = (vec![p], HashSet::new());
+    while let Some(p) = left.pop() {
+        if p.equations().any(|e| round(e.op)) {
+            return true;
+        }
+        left.extend(p.callees().iter().map(|c| &*c.program).filter(|c| seen.insert(c.id())));
+    }
+    false
 }
 
 /// The same, each part 2 to minus `apart` times the one before.

@@ -142,6 +142,10 @@ pub struct Truth<'a> {
 }
 
 impl<'a> Truth<'a> {
+    pub fn case(&self) -> &'a Case {
+        self.case
+    }
+
     pub fn new(case: &'a Case) -> Self {
         Truth { case, arithmetics: RefCell::default(), known: RefCell::default() }
     }
