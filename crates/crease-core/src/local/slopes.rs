@@ -52,10 +52,8 @@ impl Localizer<'_> {
             }
             Op::Smooth(f) => {
                 // a tangent that vanishes proves nothing here: sqrt(x^2) is |x|
-                if let Some(why) = f.facts().singular_at_zero
-                    && self.compare(x, &Mixed::zero())?.is_eq()
-                {
-                    let why = format!("{why}, and its argument is 0 here but not around");
+                if let Some((at, why)) = f.singular(|k| self.compare(x, &Mixed::exactly(k.into())))? {
+                    let why = format!("{why}, and its argument is {at} here but not around");
                     return Err(LocalError::Singular { site: Box::new(self.site()), why });
                 }
                 match f.slope(&mut Numbers::new(), x, &y).map_err(|e| failed(self, e))? {

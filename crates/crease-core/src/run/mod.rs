@@ -409,14 +409,18 @@ fn error(fault: RunFault) -> RunError {
 
 /// Why floating point gave a result that is not finite although all arguments are.
 fn diagnose<N: Number>(e: &Equation<'_>, args: &[Arg<'_, N>], bad: &N) -> RunFault {
-    // on which sides of 0 the elements of an argument are
-    let sides = |arg: usize| {
-        let elements = args.get(arg).map_or(&[][..], |a| a.data());
-        elements.iter().filter_map(|x| x.compare(&N::zero()))
+    let elements = |arg: usize| args.get(arg).map_or(&[][..], |a| a.data()).iter();
+    let whole = |k: i32| match usize::try_from(k.unsigned_abs()) {
+        Ok(size) if k < 0 => N::from_usize(size).neg(),
+        Ok(size) => N::from_usize(size),
+        Err(_) => N::zero(),
     };
     let outside = match e.op {
-        Op::Div => sides(1).find(|side| side.is_eq()).map(|_| NumberError::DivisionByZero),
-        Op::Smooth(f) => sides(0).find_map(|side| f.outside(side)),
+        Op::Div => elements(1).find(|x| **x == N::zero()).map(|_| NumberError::DivisionByZero),
+        // what cannot be compared is no number, and was none before
+        Op::Smooth(f) => elements(0)
+            .filter(|x| !x.is_nan())
+            .find_map(|x| f.outside(|k| x.compare(&whole(k)).unwrap_or(std::cmp::Ordering::Equal))),
         _ => None,
     };
     match outside {
