@@ -217,6 +217,34 @@ fn rational_or(x: f64, otherwise: &Rational) -> Rational {
     Rational::from_f64(x).unwrap_or_else(|| otherwise.clone())
 }
 
+/// The largest error of doubles, in units of the last place: with `--nocapture` it says what was found.
+#[test]
+fn doubles_are_off_by_little() {
+    for &f in NEW {
+        let mut state = 12_345_u64;
+        let mut largest = (0.0_f64, 0.0);
+        for i in 0..300 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let unit = (state >> 11) as f64 / (1_u64 << 53) as f64;
+            let x = match i % 3 {
+                0 => 2.0 * unit - 1.0,
+                1 => 40.0 * unit - 20.0,
+                _ => (2.0 * unit - 1.0) * 2_f64.powi((state % 80) as i32 - 40),
+            };
+            let float = x.smooth(f).unwrap();
+            let Ok(best) = at(f, &rational(x), 120) else { continue };
+            let Some(middle) = best.middle().filter(|_| float.is_finite() && float.abs() > 1e-290) else { continue };
+            let last = float.abs().next_up() - float.abs();
+            let off = (rational(float) - middle).to_f64().abs() / last;
+            if off > largest.0 {
+                largest = (off, x);
+            }
+        }
+        println!("{f:?}: {:.2} at {:e}", largest.0, largest.1);
+        assert!(largest.0 <= 2.5, "{f:?}: {} at {:e}", largest.0, largest.1);
+    }
+}
+
 #[test]
 fn a_pole_of_the_tangent_has_no_enclosure() {
     let half_pi = |bits: u32| Enclosure::of(&Rational::ONE, bits).smooth(Smooth::Asin).unwrap();

@@ -24,6 +24,7 @@ use crate::program::{Atom, Equation, Program, ProgramId, Site};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use limits::Meter;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -417,10 +418,16 @@ fn diagnose<N: Number>(e: &Equation<'_>, args: &[Arg<'_, N>], bad: &N) -> RunFau
     };
     let outside = match e.op {
         Op::Div => elements(1).find(|x| **x == N::zero()).map(|_| NumberError::DivisionByZero),
-        // what cannot be compared is no number, and was none before
-        Op::Smooth(f) => elements(0)
-            .filter(|x| !x.is_nan())
-            .find_map(|x| f.outside(|k| x.compare(&whole(k)).unwrap_or(std::cmp::Ordering::Equal))),
+        Op::Smooth(f) => elements(0).find_map(|x| {
+            // of what cannot be compared nothing is said
+            let told = std::cell::Cell::new(true);
+            let order = |k: i32| {
+                let order = x.compare(&whole(k));
+                told.set(told.get() && order.is_some());
+                order.unwrap_or(Ordering::Equal)
+            };
+            f.outside(order).filter(|_| told.get())
+        }),
         _ => None,
     };
     match outside {

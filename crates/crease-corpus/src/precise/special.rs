@@ -112,7 +112,7 @@ impl Arithmetic {
     /// How many bits exp(x^2) has, roughly; as many as there may be if it is far too large.
     fn growth(mid: &Float) -> i64 {
         let x = mid.to_f64().value();
-        (1.4427 * x * x).min(1e15) as i64
+        (std::f64::consts::LOG2_E * x * x).min(1e15) as i64
     }
 
     /// The error function of a float by its Taylor series, which alternates: what cancels is made up for by more bits.
