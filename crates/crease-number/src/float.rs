@@ -74,7 +74,7 @@ macro_rules! float_number {
                     Smooth::Cosh => $float::cosh(x),
                     Smooth::Asinh => special::asinh(f64::from(x)) as $float,
                     Smooth::Acosh => special::acosh(f64::from(x)) as $float,
-                    Smooth::Atanh => $float::atanh(x),
+                    Smooth::Atanh => special::atanh(f64::from(x)) as $float,
                     Smooth::Erf => libm::erf(f64::from(x)) as $float,
                     Smooth::Erfc => libm::erfc(f64::from(x)) as $float,
                     Smooth::ErfSlope => special::erf_slope(f64::from(x)) as $float,

@@ -42,6 +42,12 @@ pub(crate) fn acosh(x: f64) -> f64 {
     (above + (above * (x + 1.0)).sqrt()).ln_1p()
 }
 
+/// The inverse of the hyperbolic tangent; that of the standard library loses digits left of 0.
+pub(crate) fn atanh(x: f64) -> f64 {
+    let size = x.abs();
+    (0.5 * (2.0 * size / (1.0 - size)).ln_1p()).copysign(x)
+}
+
 /// `x ^ (p / q)`, which is no integer.
 pub(crate) fn root(x: f64, p: i32, q: i32) -> f64 {
     if x < 0.0 {
