@@ -495,6 +495,89 @@ function! {
     sigmoid => Smooth::Sigmoid;
     /// `log(1 + exp(x))`, element by element.
     softplus => Smooth::Softplus;
+    /// The tangent, element by element.
+    tan => Smooth::Tan;
+    /// The arcsine, element by element.
+    asin => Smooth::Asin;
+    /// The arccosine, element by element.
+    acos => Smooth::Acos;
+    /// The arctangent, element by element.
+    atan => Smooth::Atan;
+    /// The hyperbolic sine, element by element.
+    sinh => Smooth::Sinh;
+    /// The hyperbolic cosine, element by element.
+    cosh => Smooth::Cosh;
+    /// The inverse of the hyperbolic sine, element by element.
+    asinh => Smooth::Asinh;
+    /// The inverse of the hyperbolic cosine, element by element.
+    acosh => Smooth::Acosh;
+    /// The inverse of the hyperbolic tangent, element by element.
+    atanh => Smooth::Atanh;
+    /// The error function, element by element.
+    erf => Smooth::Erf;
+    /// What the error function lacks to 1, element by element.
+    erfc => Smooth::Erfc;
+    /// `log(1 + x)`, element by element.
+    log1p => Smooth::Log1p;
+    /// `exp(x) - 1`, element by element.
+    expm1 => Smooth::Expm1;
+}
+
+macro_rules! composition {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $name(x: Var<'_>) -> Var<'_> {
+            x.apply(|b, x| b.$name(x))
+        }
+    )*};
+}
+
+composition! {
+    /// `x` times the normal distribution function of x, element by element.
+    gelu;
+    /// GELU by its approximation with a hyperbolic tangent, element by element.
+    gelu_tanh;
+    /// `x * sigmoid(x)`, element by element.
+    silu;
+    /// `x * tanh(softplus(x))`, element by element.
+    mish;
+    /// `x / (1 + |x|)`, element by element.
+    softsign;
+    /// `log(sigmoid(x))`, element by element.
+    logsigmoid;
+    /// `min(max(x, 0), 6)`, element by element.
+    relu6;
+    /// `relu6(x + 3) / 6`, element by element.
+    hardsigmoid;
+    /// `x * relu6(x + 3) / 6`, element by element.
+    hardswish;
+    /// The self-normalising ELU, element by element.
+    selu;
+}
+
+/// `x` where positive, else `alpha * (exp(x / alpha) - 1)`, for alpha that is not 0.
+#[track_caller]
+pub fn celu(x: Var<'_>, alpha: f64) -> Var<'_> {
+    x.apply(|b, x| b.celu(x, Rational::from_f64(alpha).ok_or(BuildError::NotFinite(alpha))?))
+}
+
+/// The angle of the point (x, y), above -pi and at most pi; see [`Builder::atan2`].
+#[track_caller]
+pub fn atan2<'t>(y: Var<'t>, x: Var<'t>) -> Var<'t> {
+    y.apply2(x, |b, y, x| b.atan2(y, x))
+}
+
+/// `x ^ y` for positive x.
+#[track_caller]
+pub fn pow<'t>(x: Var<'t>, y: Var<'t>) -> Var<'t> {
+    x.apply2(y, |b, x, y| b.pow(x, y))
+}
+
+/// `x ^ exponent`, the exponent being the number that the float is. One that is no integer has no value where x is negative.
+#[track_caller]
+pub fn powf(x: Var<'_>, exponent: f64) -> Var<'_> {
+    x.apply(|b, x| b.power_of(x, &Rational::from_f64(exponent).ok_or(BuildError::NotFinite(exponent))?))
 }
 
 /// `x` where positive, else `slope * x`.

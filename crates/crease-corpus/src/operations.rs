@@ -33,7 +33,22 @@ names! {
     Op::Smooth(Smooth::Tanh) => "tanh",
     Op::Smooth(Smooth::Sigmoid) => "sigmoid",
     Op::Smooth(Smooth::Softplus) => "softplus",
+    Op::Smooth(Smooth::Tan) => "tan",
+    Op::Smooth(Smooth::Asin) => "asin",
+    Op::Smooth(Smooth::Acos) => "acos",
+    Op::Smooth(Smooth::Atan) => "atan",
+    Op::Smooth(Smooth::Sinh) => "sinh",
+    Op::Smooth(Smooth::Cosh) => "cosh",
+    Op::Smooth(Smooth::Asinh) => "asinh",
+    Op::Smooth(Smooth::Acosh) => "acosh",
+    Op::Smooth(Smooth::Atanh) => "atanh",
+    Op::Smooth(Smooth::Erf) => "erf",
+    Op::Smooth(Smooth::Erfc) => "erfc",
+    Op::Smooth(Smooth::ErfSlope) => "erf_slope",
+    Op::Smooth(Smooth::Log1p) => "log1p",
+    Op::Smooth(Smooth::Expm1) => "expm1",
     Op::Smooth(Smooth::Power(_)) => "power",
+    Op::Smooth(Smooth::Root(..)) => "root",
     Op::LogSumExp(Lane::Args) => "logsumexp of arguments",
     Op::LogSumExp(Lane::Axis) => "logsumexp of an axis",
     Op::LogSumExpJoint(Lane::Args) => "logsumexp' of arguments",
@@ -140,7 +155,8 @@ pub fn weighed(b: &mut Builder, z: Atom) -> Atom {
 pub fn programs(n: usize, rng: &mut Rng) -> Vec<(String, Program)> {
     let mut all: Vec<(String, Program)> = Vec::new();
     let powers = [0, 1, 2, 3, -1, -2, 7].map(Smooth::Power);
-    let smooth = Smooth::NAMED.iter().copied().chain(powers).map(Op::from);
+    let roots = [(1, 3), (-5, 2), (22, 7)].map(|(p, q)| Smooth::Root(p, q));
+    let smooth = Smooth::NAMED.iter().copied().chain(powers).chain(roots).map(Op::from);
     let kinks = [
         Kink::Relu,
         Kink::Abs,

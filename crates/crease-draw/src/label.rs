@@ -24,6 +24,7 @@ pub(super) fn label(p: &Program, e: &Equation<'_>) -> Label {
         Op::Smooth(Smooth::Inv) => ("1/·".into(), false),
         Op::Smooth(Smooth::Sqrt) => ("√".into(), false),
         Op::Smooth(Smooth::Power(k)) => (format!("·{}", superscript(*k)), false),
+        Op::Smooth(Smooth::Root(p, q)) => (format!("·^({p}/{q})"), false),
         Op::Smooth(f) => (f.name().into(), false),
         Op::LogSumExp(_) => ("logsumexp".into(), false),
         Op::LogSumExpJoint(_) => ("logsumexp, logsumexp′".into(), true),

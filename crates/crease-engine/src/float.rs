@@ -2,7 +2,7 @@
 //! vectorises: no branches where a selection will do.
 
 use crate::kernel::math;
-use crease_core::Number;
+use crease_core::{Number, Smooth};
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 mod sealed {
@@ -236,6 +236,12 @@ pub(crate) fn sigmoid<T: Float>(x: T, exp: impl Fn(T) -> T) -> T {
 #[inline(always)]
 pub(crate) fn softplus<T: Float>(x: T, ln_1p: impl Fn(T) -> T, exp: impl Fn(T) -> T) -> T {
     relu(x) + ln_1p(exp(-x.size()))
+}
+
+/// A function that has no code here: the interpreter's own.
+pub(crate) fn library<T: Float>(f: Smooth, x: T) -> T {
+    // floats never fail
+    x.smooth(f).unwrap_or(T::NAN)
 }
 
 /// Whether all numbers of a slice are finite.

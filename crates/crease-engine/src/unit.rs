@@ -81,7 +81,7 @@ impl<T> Unit<T> {
 macro_rules! units {
     ($unit:expr, $vector:expr, $one:ident, $two:ident, $pick:expr) => {{
         use crease_core::Smooth;
-        use $crate::float::{maximum, minimum, relu, sigmoid, slope, softplus, truth};
+        use $crate::float::{library, maximum, minimum, relu, sigmoid, slope, softplus, truth};
         match $unit {
             Unit::Add => $two!(|a, b| a + b),
             Unit::Sub => $two!(|a, b| a - b),
@@ -115,6 +115,21 @@ macro_rules! units {
                 Smooth::Sigmoid => $one!(|a| sigmoid(a, |x: T| x.library_exp())),
                 Smooth::Softplus if $vector => $one!(|a| softplus(a, |e: T| e.vector_ln_1p(), |x: T| x.vector_exp())),
                 Smooth::Softplus => $one!(|a| softplus(a, |e: T| e.library_ln_1p(), |x: T| x.library_exp())),
+                Smooth::Tan
+                | Smooth::Asin
+                | Smooth::Acos
+                | Smooth::Atan
+                | Smooth::Sinh
+                | Smooth::Cosh
+                | Smooth::Asinh
+                | Smooth::Acosh
+                | Smooth::Atanh
+                | Smooth::Erf
+                | Smooth::Erfc
+                | Smooth::ErfSlope
+                | Smooth::Log1p
+                | Smooth::Expm1
+                | Smooth::Root(..) => $one!(|a| library(f, a)),
                 Smooth::Power(2) => $one!(|a| a * a),
                 Smooth::Power(k) => $one!(|a| a.library_powi(k)),
             },
@@ -158,6 +173,11 @@ impl<T: Float> Algebra for Floats<T> {
     #[inline(always)]
     fn constant(&mut self, p: i32, q: i32) -> Result<T, Infallible> {
         Ok(T::from_f64(f64::from(p) / f64::from(q)))
+    }
+
+    #[inline(always)]
+    fn add(&mut self, a: &T, b: &T) -> Result<T, Infallible> {
+        Ok(*a + *b)
     }
 
     #[inline(always)]

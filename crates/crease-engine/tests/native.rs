@@ -155,7 +155,8 @@ fn every_operation_agrees_at_every_pair_of_odd_numbers() {
     for op in [Op::Add, Op::Sub, Op::Mul, Op::Div] {
         out.extend(b.push(op, &x).unwrap());
     }
-    let smooth = Smooth::NAMED.iter().copied().chain([2, -3].map(Smooth::Power)).map(Op::from);
+    let smooth =
+        Smooth::NAMED.iter().copied().chain([2, -3].map(Smooth::Power)).chain([Smooth::Root(5, 3)]).map(Op::from);
     for op in smooth.chain([Op::Neg]) {
         out.extend(b.push(op, &x[..1]).unwrap());
     }

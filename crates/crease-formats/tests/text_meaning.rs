@@ -41,6 +41,12 @@ fn arithmetic() {
         ("max_linear(1, 0, 0, 3, x, 1, rows=2)", "3"),
         ("select { x > 3 => 1, x > 1 => x * 10, else => 0 }", "20"),
         ("let y = x; let x = y * y; x + y", "6"),
+        ("(4 * x) ^ (1/3), (4 * x) ^ (-2/3), (2 * x) ^ 0.5, (8 * x) ^ 1.5", "2 | 0.25 | 2 | 64"),
+        ("x ^ (3 - 1), x ^ -(1), -x ^ -2 * 4, power(8 * x, -3/4), power(8, 1/3)", "4 | 0.5 | -1 | 0.125 | 2"),
+        ("relu6(x), relu6(9), relu6(-x), hardsigmoid(x), hardsigmoid(5), hardswish(x)", "2 | 6 | 0 | 5/6 | 1 | 5/3"),
+        ("softsign(x), silu(0), celu(x, alpha=3), selu(0)", "2/3 | 0 | 2 | 0"),
+        ("tan(0) + asin(0) + atan(0) + sinh(0) + asinh(0) + atanh(0) + erf(0) + log1p(0) + expm1(x - 2)", "0"),
+        ("cosh(0), acos(1), acosh(1), erfc(x - 2)", "1 | 0 | 0 | 1"),
     ] {
         assert_eq!(at(expression, "x=2"), value, "{expression}");
     }
@@ -136,4 +142,73 @@ fn the_example_runs() {
     assert_eq!(run_at(module.main(), &point), "0.25 | 1/6");
     let joint = module.joint_of("hinge").unwrap();
     assert_eq!(run_at(joint, &parse_point("t=1/2").unwrap()), "0.5 | -1");
+}
+
+/// The value in doubles.
+fn float(expression: &str, point: &str) -> f64 {
+    let point = parse_point(point).unwrap();
+    let p = parse_expression(expression, &|name| point.shape_of(name).cloned())
+        .unwrap_or_else(|e| panic!("{}", e.render(expression, "test")));
+    let inputs: Vec<Tensor<f64>> = point
+        .bind(&p)
+        .unwrap()
+        .into_iter()
+        .map(|(shape, data)| Tensor::new(shape, data.iter().map(|r| r.to_f64()).collect()).unwrap())
+        .collect();
+    run(&p, &inputs).unwrap()[0].data()[0]
+}
+
+#[test]
+fn powers_and_named_functions_in_doubles() {
+    for (expression, value) in [
+        ("x ^ y", 0.7_f64.powf(-1.3)),
+        ("2 ^ y", 2_f64.powf(-1.3)),
+        ("x ^ (y * 2)", 0.7_f64.powf(-2.6)),
+        ("x ^ -y", 0.7_f64.powf(1.3)),
+        ("x ^ ~0.3", 0.7_f64.powf(0.3)),
+        ("x ^ 0.3", 0.7_f64.powf(0.3)),
+        ("gelu(x)", 0.530_625_443_443_848_9),
+        ("gelu_tanh(x)", 0.530_570_134_705_116_7),
+        ("silu(y)", -1.3 / (1.0 + 1.3_f64.exp())),
+        ("mish(y)", -1.3 * (-1.3_f64).exp().ln_1p().tanh()),
+        ("logsigmoid(y)", -(1.3_f64.exp().ln_1p())),
+        ("selu(y)", 1.050_700_987_355_480_5 * 1.673_263_242_354_377_2 * (-1.3_f64).exp_m1()),
+        ("celu(y, alpha=2)", 2.0 * (-0.65_f64).exp_m1()),
+    ] {
+        let names = [("(x", "x=0.7"), ("x ^", "x=0.7"), ("(y", "y=-1.3"), ("^ y", "y=-1.3"), ("^ -y", "y=-1.3")];
+        let mut point: Vec<&str> = names.iter().filter(|(use_, _)| expression.contains(use_)).map(|n| n.1).collect();
+        point.dedup();
+        let found = float(expression, &point.join(","));
+        assert!((found - value).abs() <= 4e-16 * value.abs().max(0.1), "{expression}: {found}, not {value}");
+    }
+}
+
+#[test]
+fn the_angle_of_a_point_is_right_in_all_quadrants_and_on_the_axes() {
+    for (y, x) in [
+        (0.0, 1.0),
+        (1.0, 1.0),
+        (1.0, 0.0),
+        (1.0, -1.0),
+        (0.0, -1.0),
+        (-1.0, -1.0),
+        (-1.0, 0.0),
+        (-1.0, 1.0),
+        (3.0, -0.1),
+        (-1e-300, -1e-300),
+        (1e300, -1e300),
+        (-1e-20, -1.0),
+        (0.3, 1e-200),
+    ] {
+        let found = float("atan2(y, x)", &format!("x={x:e},y={y:e}"));
+        let value = f64::atan2(y, x);
+        assert!((found - value).abs() <= 4e-16 * value.abs(), "atan2({y}, {x}) = {found}, not {value}");
+    }
+    let point = parse_point("x=0,y=0").unwrap();
+    let p = parse_expression("atan2(y, x)", &|name| point.shape_of(name).cloned()).unwrap();
+    let error = run(&p, &[Tensor::scalar(0.0), Tensor::scalar(0.0)]).unwrap_err();
+    assert!(error.to_string().contains("division by zero"), "{error}");
+    // element by element
+    let angle = float("sum(atan2([1, 2], v))", "v=[-1, 2]");
+    assert!((angle - std::f64::consts::PI).abs() < 1e-15, "{angle}");
 }

@@ -8,6 +8,9 @@
 //! An enclosure without endpoints is the whole line: an operation that leaves the range of exponents, or that would take too long,
 //! ends there. It is still an enclosure, and decides nothing.
 
+mod erf;
+mod functions;
+
 use crate::{NumberError, Rational, Smooth};
 use dashu_float::round::ErrorBounds;
 use dashu_float::round::mode::{Down, Up};
@@ -60,6 +63,8 @@ macro_rules! outward {
     };
 }
 
+use outward;
+
 fn is_zero(x: &Float) -> bool {
     x.significand().is_zero()
 }
@@ -94,6 +99,18 @@ fn just_below(x: &Float, bits: u32) -> Bounds {
         (None, _) => (None, None),
         (Some((_, above)), Ordering::Less) => (Some(x.clone()), above),
         (Some((below, _)), _) => (below, Some(x.clone())),
+    }
+}
+
+/// Bounds on a value that is the given one or, relative to it, less than the last bit farther from zero.
+fn just_above(x: &Float, bits: u32) -> Bounds {
+    let last = Float::new(IBig::ONE, -(bits as isize));
+    let part = rounded::<Up>(bits + 1, |c| c.add(&Float::one(), &last));
+    let farther = |part: Float| outward!(bits, c => c.mul(x, &part), c.mul(x, &part));
+    match (part.map(farther), sign(x)) {
+        (None, _) => (None, None),
+        (Some((below, _)), Ordering::Less) => (below, Some(x.clone())),
+        (Some((_, above)), _) => (Some(x.clone()), above),
     }
 }
 
@@ -314,6 +331,14 @@ impl Enclosure {
         Enclosure::joined((at_low.0, high), self.bits)
     }
 
+    /// A decreasing function, given bounds on its values.
+    fn decreasing(&self, bounds: impl Fn(&Float, u32) -> Bounds) -> Enclosure {
+        let Some((a, b)) = &self.ends else { return self.clone() };
+        let at_low = bounds(a, self.bits);
+        let low = if a == b { at_low.0 } else { bounds(b, self.bits).0 };
+        Enclosure::joined((low, at_low.1), self.bits)
+    }
+
     /// A smooth function of the table.
     ///
     /// # Errors
@@ -330,7 +355,25 @@ impl Enclosure {
             Smooth::Tanh => Ok(self.tanh()),
             Smooth::Sigmoid => Ok(self.sigmoid()),
             Smooth::Softplus => Ok(self.softplus()),
+            Smooth::Tan => self.tan(),
+            Smooth::Asin => self.inside(f).map(|e| e.increasing(functions::asin)),
+            Smooth::Acos => self.inside(f).map(|e| e.decreasing(functions::acos)),
+            Smooth::Atan => Ok(self.increasing_between(-2, 2, functions::atan)),
+            Smooth::Sinh => Ok(self.increasing(functions::sinh)),
+            Smooth::Cosh => Ok(self.even(true, functions::cosh)),
+            Smooth::Asinh => Ok(self.increasing(functions::asinh)),
+            Smooth::Acosh => self.inside(f).map(|e| e.increasing(functions::acosh)),
+            Smooth::Atanh => self.inside(f).map(|e| e.increasing(functions::atanh)),
+            Smooth::Erf => Ok(self.increasing_between(-1, 1, erf::erf)),
+            Smooth::Erfc => Ok(self.decreasing(erf::erfc)),
+            Smooth::ErfSlope => Ok(self.even(false, erf::slope)),
+            Smooth::Log1p => self.inside(f).map(|e| e.increasing(functions::log1p)),
+            Smooth::Expm1 => Ok(self.increasing(functions::expm1)),
             Smooth::Power(k) => self.powi(k),
+            Smooth::Root(p, q) if p < 0 => {
+                self.inside(f).map(|e| e.decreasing(|x, bits| functions::root(x, p, q, bits)))
+            }
+            Smooth::Root(p, q) => self.inside(f).map(|e| e.increasing(|x, bits| functions::root(x, p, q, bits))),
         }
     }
 

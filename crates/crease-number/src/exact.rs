@@ -174,8 +174,13 @@ impl Number for Exact {
 
     fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
         let Known(x, purse) = self else { return Ok(TooLong) };
-        let Smooth::Power(k) = f else { return self.partial(|x| x.smooth(f)) };
-        let long = x.bits().saturating_mul(k.unsigned_abs() as usize) > longest(purse.as_ref()).saturating_mul(2);
+        let (k, parts) = match f {
+            Smooth::Power(k) => (k, 1),
+            Smooth::Root(k, parts) => (k, parts.unsigned_abs().max(1)),
+            _ => return self.partial(|x| x.smooth(f)),
+        };
+        let long = x.bits().saturating_mul(k.unsigned_abs() as usize) / parts as usize
+            > longest(purse.as_ref()).saturating_mul(2);
         // such a power of 0, 1 or -1 is short all the same
         if long && !x.is_zero() && !x.abs().is_one() {
             return Ok(TooLong);

@@ -132,7 +132,13 @@ impl Number for Field61 {
                 if k < 0 { power.inv() } else { Ok(power) }
             }
             Smooth::Exp | Smooth::Log | Smooth::Sqrt | Smooth::Sin | Smooth::Cos | Smooth::Tanh => not_exact(f),
-            Smooth::Sigmoid | Smooth::Softplus => not_exact(f),
+            Smooth::Sigmoid | Smooth::Softplus | Smooth::Tan | Smooth::Asin | Smooth::Acos | Smooth::Atan => {
+                not_exact(f)
+            }
+            Smooth::Sinh | Smooth::Cosh | Smooth::Asinh | Smooth::Acosh | Smooth::Atanh => not_exact(f),
+            Smooth::Erf | Smooth::Erfc | Smooth::ErfSlope | Smooth::Log1p | Smooth::Expm1 => not_exact(f),
+            // one of several roots, and residues have no sign to tell which
+            Smooth::Root(..) => not_exact(f),
         }
     }
 

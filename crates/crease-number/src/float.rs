@@ -4,7 +4,7 @@
 //! and NaN passes through everything, `relu`, `max` and `min` included: a
 //! maximum that dropped NaN would hide the fault that made it.
 
-use crate::{Number, NumberError, Rational, Smooth};
+use crate::{Number, NumberError, Rational, Smooth, special};
 use std::cmp::Ordering;
 
 macro_rules! float_number {
@@ -66,7 +66,22 @@ macro_rules! float_number {
                         e / (1.0 + e)
                     }
                     Smooth::Softplus => (if x <= 0.0 { 0.0 } else { x }) + $float::ln_1p($float::exp(-$float::abs(x))),
+                    Smooth::Tan => $float::tan(x),
+                    Smooth::Asin => $float::asin(x),
+                    Smooth::Acos => $float::acos(x),
+                    Smooth::Atan => $float::atan(x),
+                    Smooth::Sinh => $float::sinh(x),
+                    Smooth::Cosh => $float::cosh(x),
+                    Smooth::Asinh => special::asinh(f64::from(x)) as $float,
+                    Smooth::Acosh => special::acosh(f64::from(x)) as $float,
+                    Smooth::Atanh => special::atanh(f64::from(x)) as $float,
+                    Smooth::Erf => libm::erf(f64::from(x)) as $float,
+                    Smooth::Erfc => libm::erfc(f64::from(x)) as $float,
+                    Smooth::ErfSlope => special::erf_slope(f64::from(x)) as $float,
+                    Smooth::Log1p => $float::ln_1p(x),
+                    Smooth::Expm1 => $float::exp_m1(x),
                     Smooth::Power(k) => $float::powi(x, k),
+                    Smooth::Root(p, q) => special::root(f64::from(x), p, q) as $float,
                 })
             }
 

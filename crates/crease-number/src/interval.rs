@@ -12,7 +12,7 @@
 
 use crate::{Enclosure, Number, NumberError, Rational, Smooth};
 use std::cmp::Ordering;
-use std::f64::consts::TAU;
+use std::f64::consts::{FRAC_PI_2, TAU};
 use std::fmt;
 
 /// A closed interval of real numbers between two `f64`.
@@ -290,7 +290,48 @@ fn softplus_bounds(x: f64) -> (f64, f64) {
     }
 }
 
+/// Where a function goes if its argument grows without end, to this side; nothing if nowhere.
+fn limit(f: Smooth, right: bool) -> Option<(f64, f64)> {
+    let side = |left: f64, at_right: f64| {
+        let end = if right { at_right } else { left };
+        Some((end, end))
+    };
+    match f {
+        Smooth::Sinh | Smooth::Asinh | Smooth::Acosh | Smooth::Log1p => side(f64::NEG_INFINITY, f64::INFINITY),
+        Smooth::Cosh => side(f64::INFINITY, f64::INFINITY),
+        Smooth::Atan => {
+            let (low, high) = (FRAC_PI_2.next_down(), FRAC_PI_2.next_up());
+            Some(if right { (low, high) } else { (-high, -low) })
+        }
+        Smooth::Erf => side(-1.0, 1.0),
+        Smooth::Erfc => side(2.0, 0.0),
+        Smooth::ErfSlope => side(0.0, 0.0),
+        Smooth::Expm1 => side(-1.0, f64::INFINITY),
+        Smooth::Root(p, _) => side(f64::NAN, if p < 0 { 0.0 } else { f64::INFINITY }),
+        Smooth::Tan | Smooth::Asin | Smooth::Acos | Smooth::Atanh => None,
+        // these have bounds of their own
+        Smooth::Inv | Smooth::Exp | Smooth::Log | Smooth::Sqrt | Smooth::Sin | Smooth::Cos | Smooth::Tanh => None,
+        Smooth::Sigmoid | Smooth::Softplus | Smooth::Power(_) => None,
+    }
+}
+
 impl Interval {
+    /// A function by its enclosure; beyond the largest double it only goes on to its limit.
+    fn enclosed(&self, f: Smooth) -> Result<Interval, NumberError> {
+        let ends = [self.lo.max(f64::MIN), self.hi.min(f64::MAX)];
+        let [Some(lo), Some(hi)] = ends.map(Rational::from_f64) else { return Err(NumberError::Undecided) };
+        let inner = Enclosure::of(&lo, BITS).hull(&Enclosure::of(&hi, BITS)).smooth(f)?.outer();
+        let mut all = vec![inner];
+        for (end, right) in [(self.lo, false), (self.hi, true)] {
+            if end.is_infinite() {
+                all.push(limit(f, right).ok_or(NumberError::Undecided)?);
+            }
+        }
+        let spans = Interval::spanning(&all);
+        // what is too large to be written down is not negative all the same
+        Ok(if f.facts().is_nonnegative { Interval::between(spans.lo.max(0.0), spans.hi) } else { spans })
+    }
+
     fn power(&self, n: u32) -> Interval {
         let (at_lo, at_hi) = (power_bounds(self.lo.abs(), n), power_bounds(self.hi.abs(), n));
         let negated = |(lo, hi): (f64, f64)| (-hi, -lo);
@@ -371,11 +412,10 @@ impl Number for Interval {
     }
 
     fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
-        let sides = [self.lo, self.hi].map(|end| end.partial_cmp(&0.0).and_then(|side| f.outside(side)));
-        match sides {
-            [Some(outside), Some(_)] => return Err(outside),
-            [None, None] => {}
-            _ => return Err(NumberError::Undecided),
+        let [low, high] =
+            [self.lo, self.hi].map(|end| move |k: i32| end.partial_cmp(&f64::from(k)).unwrap_or(Ordering::Equal));
+        if let Some(outside) = f.outside_between(low, high) {
+            return Err(outside);
         }
         Ok(match f {
             Smooth::Inv => return Self::one().div(self),
@@ -388,6 +428,21 @@ impl Number for Interval {
             // the argument occurs once, so this is as tight as its parts
             Smooth::Sigmoid => return self.neg().exp()?.add(&Self::one()).inv(),
             Smooth::Softplus => self.increasing(softplus_bounds),
+            Smooth::Tan
+            | Smooth::Asin
+            | Smooth::Acos
+            | Smooth::Atan
+            | Smooth::Sinh
+            | Smooth::Cosh
+            | Smooth::Asinh
+            | Smooth::Acosh
+            | Smooth::Atanh
+            | Smooth::Erf
+            | Smooth::Erfc
+            | Smooth::ErfSlope
+            | Smooth::Log1p
+            | Smooth::Expm1
+            | Smooth::Root(..) => return self.enclosed(f),
             Smooth::Power(k) if k < 0 => return self.power(k.unsigned_abs()).inv(),
             Smooth::Power(k) => self.power(k.unsigned_abs()),
         })

@@ -39,6 +39,7 @@ mod interval;
 mod mixed;
 mod rational;
 mod smooth;
+mod special;
 
 pub use count::Count;
 pub use enclosure::Enclosure;
@@ -47,7 +48,7 @@ pub use field::Field61;
 pub use interval::Interval;
 pub use mixed::Mixed;
 pub use rational::{ParseRationalError, Rational};
-pub use smooth::{Algebra, Domain, Facts, Numbers, Slope, Smooth};
+pub use smooth::{Algebra, Edge, Facts, Numbers, Slope, Smooth};
 
 use std::cmp::Ordering;
 use std::fmt::{Debug, Display};
@@ -68,6 +69,14 @@ pub enum NumberError {
     /// The square root of a negative number.
     #[error("square root of a negative number")]
     SqrtOfNegative,
+    /// The argument of a function is outside of its domain.
+    #[error("{operation} of a number that is not {domain}")]
+    Outside {
+        /// The function, such as `asin`.
+        operation: &'static str,
+        /// Where it has values, such as `between -1 and 1`.
+        domain: &'static str,
+    },
     /// The result cannot be written down in these exact numbers.
     #[error("{operation} of this number has no exact value; run in f64 or intervals")]
     NotExact {

@@ -81,6 +81,35 @@ impl Builder {
         self.elementwise(Smooth::Power(k), &[a])
     }
 
+    /// `a ^ (p / q)` for an exact exponent. One that is no integer has no value where a is negative; one of more than 32 bits
+    /// is `exp(exponent * log(a))`, which has none at 0 either.
+    ///
+    /// ```
+    /// use crease_core::{Builder, Rational, Shape};
+    /// let mut b = Builder::new("f");
+    /// let x = b.input("x", Shape::scalar())?;
+    /// let y = b.power_of(x, &Rational::new(3, 2).unwrap())?;
+    /// assert!(b.finish(&[y])?.to_string().contains("x ^ (3/2)"));
+    /// # Ok::<(), crease_core::BuildError>(())
+    /// ```
+    pub fn power_of(&mut self, a: Atom, exponent: &Rational) -> Result<Atom, BuildError> {
+        let parts = exponent.small_parts().and_then(|(p, q)| Some((i32::try_from(p).ok()?, i32::try_from(q).ok()?)));
+        match parts.and_then(|(p, q)| Smooth::power(p, q)) {
+            Some(f) => self.elementwise(f, &[a]),
+            None => {
+                let exponent = self.constant(exponent.clone());
+                self.pow(a, exponent)
+            }
+        }
+    }
+
+    /// `a ^ b` for positive a: `exp(b * log(a))`. A constant exponent is that of [`power_of`](Builder::power_of).
+    pub fn pow(&mut self, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        let log = self.elementwise(Smooth::Log, &[a])?;
+        let product = self.mul(b, log)?;
+        self.elementwise(Smooth::Exp, &[product])
+    }
+
     /// `max(0, a)`.
     pub fn relu(&mut self, a: Atom) -> Result<Atom, BuildError> {
         self.elementwise(Op::Kink(Kink::Relu), &[a])

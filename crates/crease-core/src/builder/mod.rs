@@ -6,6 +6,7 @@
 
 pub(crate) mod arithmetic;
 mod lanes;
+mod named;
 pub(crate) mod structure;
 
 pub use structure::{Conv2d, Window};
@@ -419,7 +420,7 @@ fn scalar_arity(op: &Op) -> Option<usize> {
     match op {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Compare(_) => Some(2),
         Op::Neg => Some(1),
-        Op::Smooth(Smooth::Power(_)) => None,
+        Op::Smooth(Smooth::Power(_) | Smooth::Root(..)) => None,
         Op::Smooth(_) => Some(1),
         Op::Kink(Kink::Relu | Kink::Abs) => Some(1),
         _ => None,

@@ -82,6 +82,7 @@ impl From<Smooth> for ItemKind {
     fn from(f: Smooth) -> Self {
         ItemKind::Smooth(match f {
             Smooth::Power(_) => Smooth::Power(3),
+            Smooth::Root(..) => Smooth::Root(5, 3),
             named => named,
         })
     }
@@ -113,6 +114,10 @@ impl Algebra for Counter {
 
     fn constant(&mut self, _: i32, _: i32) -> Result<(), Infallible> {
         Ok(())
+    }
+
+    fn add(&mut self, (): &(), (): &()) -> Result<(), Infallible> {
+        self.takes(Item::new(ItemKind::Add, 2, 2).price())
     }
 
     fn sub(&mut self, (): &(), (): &()) -> Result<(), Infallible> {

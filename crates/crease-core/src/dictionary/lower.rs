@@ -240,6 +240,30 @@ impl Lowering<'_> {
                 let sum = self.b.add(power, one)?;
                 self.b.elementwise(Smooth::Log, &[sum])?
             }
+            Op::Smooth(f @ (Smooth::Sinh | Smooth::Cosh)) if smooth => {
+                // (exp(a) - exp(-a)) / 2, and the sum
+                let minus = self.neg(args[0])?;
+                let up = self.b.elementwise(Smooth::Exp, &args[..1])?;
+                let mut down = self.b.elementwise(Smooth::Exp, &[minus])?;
+                if *f == Smooth::Sinh {
+                    down = self.neg(down)?;
+                }
+                let (both, half) = (self.b.add(up, down)?, self.half());
+                self.b.mul(half, both)?
+            }
+            Op::Smooth(Smooth::Log1p) if smooth => self.log_of_sum(args[0])?,
+            Op::Smooth(Smooth::Expm1) if smooth => {
+                let (power, minus) = (self.b.elementwise(Smooth::Exp, &args[..1])?, self.b.constant(-1));
+                self.b.add(power, minus)?
+            }
+            Op::Smooth(Smooth::Atanh) if smooth => {
+                // half the difference of log(1 + a) and log(1 - a)
+                let minus = self.neg(args[0])?;
+                let (up, down) = (self.log_of_sum(args[0])?, self.log_of_sum(minus)?);
+                let down = self.neg(down)?;
+                let (both, half) = (self.b.add(up, down)?, self.half());
+                self.b.mul(half, both)?
+            }
             Op::Smooth(Smooth::Tanh) if smooth => {
                 // tanh(a) = 2 sigmoid(2 a) - 1
                 let (two, minus) = (self.b.constant(2), self.b.constant(-1));
@@ -255,6 +279,17 @@ impl Lowering<'_> {
             _ => return self.b.push(op.clone(), args),
         };
         Ok(vec![one])
+    }
+
+    fn half(&mut self) -> Atom {
+        self.b.constant(Rational::new(1, 2).unwrap_or_default())
+    }
+
+    /// log(1 + a).
+    fn log_of_sum(&mut self, a: Atom) -> Result<Atom, BuildError> {
+        let one = self.b.constant(1);
+        let sum = self.b.add(a, one)?;
+        self.b.elementwise(Smooth::Log, &[sum])
     }
 
     fn power(&mut self, a: Atom, mut k: u32) -> Result<Atom, BuildError> {

@@ -218,6 +218,10 @@ impl Algebra for Builder {
         Builder::div(self, p, q)
     }
 
+    fn add(&mut self, a: &Atom, b: &Atom) -> Result<Atom, BuildError> {
+        Builder::add(self, *a, *b)
+    }
+
     fn sub(&mut self, a: &Atom, b: &Atom) -> Result<Atom, BuildError> {
         Builder::sub(self, *a, *b)
     }

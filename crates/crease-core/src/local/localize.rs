@@ -80,6 +80,8 @@ pub enum LocalError {
         site: Box<Site>,
         /// Why.
         why: String,
+        /// Whether it is certain that the operation is not Lipschitz here: its slope is infinite, and its argument leaves the place at some speed.
+        steep: bool,
     },
     /// Enclosures of so many bits do not tell which branch is taken.
     #[error("`{}` could not be decided: {what}, with {bits} bits", site.shown)]

@@ -1,12 +1,22 @@
 //! Slopes of smooth operations, and where they are singular.
 
-use super::NodeId;
 use super::localize::{Local, LocalError, Localizer};
+use super::{Node, NodeId};
 use crate::flow::curvature::Class;
 use crate::number::{Mixed, Number, NumberError};
 use crate::op::{Numbers, Op, Slope};
 
 impl Localizer<'_> {
+    /// Whether a node is certainly not 0 along some direction: a combination of coordinates that is not empty.
+    fn moves(&self, node: NodeId) -> bool {
+        let direction = |n: NodeId| matches!(self.model.node(n), Node::Direction(_));
+        match self.model.node(node) {
+            Node::Direction(_) => true,
+            Node::Linear(terms) => !terms.is_empty() && terms.iter().all(|t| t.radius.is_zero() && direction(t.node)),
+            Node::Max(_) | Node::Norm(_) | Node::Taken(_) | Node::Seam { .. } => false,
+        }
+    }
+
     /// The nodes of the results of a smooth operation.
     pub(super) fn smooth(
         &mut self,
@@ -52,11 +62,11 @@ impl Localizer<'_> {
             }
             Op::Smooth(f) => {
                 // a tangent that vanishes proves nothing here: sqrt(x^2) is |x|
-                if let Some(why) = f.facts().singular_at_zero
-                    && self.compare(x, &Mixed::zero())?.is_eq()
-                {
-                    let why = format!("{why}, and its argument is 0 here but not around");
-                    return Err(LocalError::Singular { site: Box::new(self.site()), why });
+                if let Some((at, why)) = f.singular(|k| self.compare(x, &Mixed::exactly(k.into())))? {
+                    let why = format!("{why}, and its argument is {at} here but not around");
+                    let infinite = f.slope(&mut Numbers::new(), x, &y).is_err();
+                    let steep = infinite && self.moves(args[0].node);
+                    return Err(LocalError::Singular { site: Box::new(self.site()), why, steep });
                 }
                 match f.slope(&mut Numbers::new(), x, &y).map_err(|e| failed(self, e))? {
                     Slope::Zero => return Ok(vec![self.zero]),

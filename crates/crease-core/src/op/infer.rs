@@ -119,6 +119,13 @@ pub fn infer(op: &Op, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Compare(_) => elementwise(op, args, 2).map(|s| vec![s]),
         Op::Logic(Logic::And | Logic::Or) => elementwise(op, args, 2).map(|s| vec![s]),
         Op::Smooth(Smooth::Power(i32::MIN)) => Err(parameter(op, "the exponent is too small".into())),
+        Op::Smooth(Smooth::Root(p, q)) if Smooth::power(*p, *q) != Some(Smooth::Root(*p, *q)) => {
+            Err(parameter(op, format!("{p}/{q} is no fraction in lowest terms, or has another name")))
+        }
+        // derivatives subtract 1 from it
+        Op::Smooth(Smooth::Root(p, q)) if p.checked_sub(*q).is_none() => {
+            Err(parameter(op, "the exponent is too small".into()))
+        }
         Op::Neg | Op::Smooth(_) | Op::Logic(Logic::Not) => elementwise(op, args, 1).map(|s| vec![s]),
         Op::LogSumExp(lane) => Ok(vec![reduced(op, *lane, args)?]),
         Op::LogSumExpJoint(lane) => with_weights(reduced(op, *lane, args)?, *lane, args),

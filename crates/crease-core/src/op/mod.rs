@@ -12,7 +12,7 @@
 pub(crate) mod infer;
 mod selection;
 
-pub use crate::number::{Algebra, Domain, Facts, Numbers, Slope, Smooth};
+pub use crate::number::{Algebra, Edge, Facts, Numbers, Slope, Smooth};
 pub use infer::{OpError, infer};
 pub use selection::{Selection, SelectionError};
 

@@ -71,6 +71,18 @@ const RESERVED: &[&str] = &[
     "matmul",
     "conv2d",
     "maxpool",
+    "atan2",
+    "celu",
+    "gelu",
+    "gelu_tanh",
+    "hardsigmoid",
+    "hardswish",
+    "logsigmoid",
+    "mish",
+    "relu6",
+    "selu",
+    "silu",
+    "softsign",
 ];
 
 impl fmt::Display for Program {
@@ -241,6 +253,8 @@ impl<'p> Printer<'p> {
             Op::Neg => format!("-{}", self.atoms(e.args)),
             Op::Smooth(Smooth::Power(k)) if foldable => format!("power({}, {k})", self.atoms(e.args)),
             Op::Smooth(Smooth::Power(k)) => format!("{} ^ {k}", self.atoms(e.args)),
+            Op::Smooth(Smooth::Root(p, q)) if foldable => format!("power({}, {p}/{q})", self.atoms(e.args)),
+            Op::Smooth(Smooth::Root(p, q)) => format!("{} ^ ({p}/{q})", self.atoms(e.args)),
             Op::Compare(c) => format!("{} {} {}", self.atom(e.args[0]), c.sign(), self.atom(e.args[1])),
             Op::Logic(Logic::Not) => format!("not {}", self.atoms(e.args)),
             Op::Logic(l) => format!("{} {} {}", self.atom(e.args[0]), l.word(), self.atom(e.args[1])),

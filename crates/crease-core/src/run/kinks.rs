@@ -81,10 +81,18 @@ impl<N: Number> Observer<N> for Watch {
             return self.hit(p, i, how.word(), Count { certain: 0, possible });
         }
         if let Op::Smooth(f) = e.op
-            && f.facts().singular_at_zero.is_some()
+            && !f.facts().edges.is_empty()
         {
-            // it has a value there and no slope, unless it is a Euclidean norm in other words
-            (0..len).for_each(|k| count.note(args[0].get(k).compare(&N::zero())));
+            // where it has a value and no slope, unless it is a Euclidean norm in other words
+            for k in 0..len {
+                let compare =
+                    |at: i32| N::from_rational(&at.into()).ok().and_then(|at| args[0].get(k).compare(&at)).ok_or(());
+                match f.singular(compare) {
+                    Ok(Some(_)) => count.certain += 1,
+                    Ok(None) => {}
+                    Err(()) => count.possible += 1,
+                }
+            }
             return self.hit(p, i, f.name(), count);
         }
         let (Op::Kink(kink) | Op::Joint(kink, _)) = e.op else { return };

@@ -24,6 +24,7 @@ use crate::program::{Atom, Equation, Program, ProgramId, Site};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use limits::Meter;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -409,14 +410,24 @@ fn error(fault: RunFault) -> RunError {
 
 /// Why floating point gave a result that is not finite although all arguments are.
 fn diagnose<N: Number>(e: &Equation<'_>, args: &[Arg<'_, N>], bad: &N) -> RunFault {
-    // on which sides of 0 the elements of an argument are
-    let sides = |arg: usize| {
-        let elements = args.get(arg).map_or(&[][..], |a| a.data());
-        elements.iter().filter_map(|x| x.compare(&N::zero()))
+    let elements = |arg: usize| args.get(arg).map_or(&[][..], |a| a.data()).iter();
+    let whole = |k: i32| match usize::try_from(k.unsigned_abs()) {
+        Ok(size) if k < 0 => N::from_usize(size).neg(),
+        Ok(size) => N::from_usize(size),
+        Err(_) => N::zero(),
     };
     let outside = match e.op {
-        Op::Div => sides(1).find(|side| side.is_eq()).map(|_| NumberError::DivisionByZero),
-        Op::Smooth(f) => sides(0).find_map(|side| f.outside(side)),
+        Op::Div => elements(1).find(|x| **x == N::zero()).map(|_| NumberError::DivisionByZero),
+        Op::Smooth(f) => elements(0).find_map(|x| {
+            // of what cannot be compared nothing is said
+            let told = std::cell::Cell::new(true);
+            let order = |k: i32| {
+                let order = x.compare(&whole(k));
+                told.set(told.get() && order.is_some());
+                order.unwrap_or(Ordering::Equal)
+            };
+            f.outside(order).filter(|_| told.get())
+        }),
         _ => None,
     };
     match outside {

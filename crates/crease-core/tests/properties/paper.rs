@@ -30,6 +30,21 @@ fn table_1_holds_exactly() {
     }
 }
 
+/// The same for all smooth functions, as computed from their slopes. The five above 5 are the ones that the documentation of [`Smooth`] names.
+#[test]
+fn constants_of_smooth_functions() {
+    let table = "inv 5, exp 3, log 4, sqrt 4, sin 4, cos 5, tanh 5, sigmoid 5, softplus 4, tan 5, asin 8, acos 9, atan 6, sinh 4, cosh 4, \
+                 asinh 5, acosh 5, atanh 7, erf 4, erfc 5, erf_slope 6, log1p 5, expm1 4, ^ 5, ^ 5";
+    let unit = Prices::unit();
+    let powers = [Smooth::Power(3), Smooth::Root(1, 3)];
+    let found = Smooth::NAMED.iter().chain(&powers).map(|&f| {
+        let g = Item::new(f.into(), 1, 1);
+        let joint = g.joint_price(Mode::Backward, &Selection::paper()).at(&unit);
+        format!("{} {}", f.name(), &joint + &Rational::from(2))
+    });
+    assert_eq!(found.collect::<Vec<_>>().join(", "), table);
+}
+
 #[test]
 fn figure_1_has_these_costs_and_levels() {
     let figure = paper::figure_1();

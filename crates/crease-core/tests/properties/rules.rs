@@ -99,12 +99,13 @@ fn check(p: &Program, x: &[Tensor<f64>]) {
 
 #[test]
 fn every_smooth_operation_of_one_argument_has_its_derivative() {
-    let all: &[f64] = &[-2.5, -2.0, -0.4, -0.3, 0.0, 0.2, 0.6, 0.7, 1.0, 3.0, 3.5];
+    let all: &[f64] = &[-2.5, -2.0, -0.4, -0.3, 0.0, 0.2, 0.6, 0.7, 1.0, 1.2, 1.3, 1.9, 3.0, 3.5];
     let powers = [0, 1, 2, 3, 7, -1, -3].map(Smooth::Power);
-    for f in Smooth::NAMED.iter().copied().chain(powers) {
+    let roots = [(1, 3), (-1, 3), (5, 2), (-7, 4)].map(|(p, q)| Smooth::Root(p, q));
+    for f in Smooth::NAMED.iter().copied().chain(powers).chain(roots) {
         let inside = |x: f64| {
-            let side = x.partial_cmp(&0.0).expect("a number");
-            f.outside(side).is_none() && (side.is_ne() || f.facts().singular_at_zero.is_none())
+            let compare = |k: i32| x.partial_cmp(&f64::from(k)).expect("a number");
+            f.outside(compare).is_none() && f.singular(|k| Ok::<_, ()>(compare(k))) == Ok(None)
         };
         let points: Vec<f64> = all.iter().copied().filter(|&x| inside(x)).collect();
         assert!(points.len() > 4, "{f:?}");

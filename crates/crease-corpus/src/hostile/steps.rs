@@ -31,6 +31,9 @@ impl Grower<'_> {
 
     fn smooth(&mut self) -> Option<Var> {
         let a = if self.rng.once_in(3) { self.zero()? } else { self.any() };
+        if self.rng.once_in(5) {
+            return self.at_an_edge(&a);
+        }
         let k = *self.rng.pick(&[-3, -2, -1, 0, 1, 2, 2, 3, 4]);
         let ops = [
             Op::Smooth(Smooth::Exp),
@@ -43,12 +46,68 @@ impl Grower<'_> {
             Op::Smooth(Smooth::Tanh),
             Op::Smooth(Smooth::Sigmoid),
             Op::Smooth(Smooth::Softplus),
+            Op::Smooth(Smooth::Tan),
+            Op::Smooth(Smooth::Asin),
+            Op::Smooth(Smooth::Acos),
+            Op::Smooth(Smooth::Atan),
+            Op::Smooth(Smooth::Sinh),
+            Op::Smooth(Smooth::Cosh),
+            Op::Smooth(Smooth::Asinh),
+            Op::Smooth(Smooth::Acosh),
+            Op::Smooth(Smooth::Atanh),
+            Op::Smooth(Smooth::Erf),
+            Op::Smooth(Smooth::Erfc),
+            Op::Smooth(Smooth::ErfSlope),
+            Op::Smooth(Smooth::Log1p),
+            Op::Smooth(Smooth::Expm1),
+            Op::Smooth(Smooth::Root(2, 3)),
+            Op::Smooth(Smooth::Root(-1, 2)),
+            Op::Smooth(Smooth::Root(5, 2)),
             Op::Smooth(Smooth::Inv),
             Op::Smooth(Smooth::Power(k)),
             Op::Smooth(Smooth::Power(k)),
         ];
         let op = self.rng.pick(&ops).clone();
         self.emit(op, &[&a])
+    }
+
+    /// A function at or next to the place where it ends, the argument moved there by what it is otherwise: an input, a zero, the square or
+    /// the size of one.
+    fn at_an_edge(&mut self, a: &Var) -> Option<Var> {
+        let places = [
+            (Smooth::Asin, 1),
+            (Smooth::Asin, -1),
+            (Smooth::Acos, 1),
+            (Smooth::Acos, -1),
+            (Smooth::Acosh, 1),
+            (Smooth::Atanh, 1),
+            (Smooth::Atanh, -1),
+            (Smooth::Log1p, -1),
+            (Smooth::Root(1, 3), 0),
+            (Smooth::Root(3, 2), 0),
+            (Smooth::Root(7, 3), 0),
+            (Smooth::Root(-1, 3), 0),
+            (Smooth::Sqrt, 0),
+            (Smooth::Log, 0),
+        ];
+        let (f, at) = *self.rng.pick(&places);
+        let moved = match self.rng.below(5) {
+            0 => a.clone(),
+            1 => self.emit(Smooth::Power(2), &[a])?,
+            2 => self.abs(a)?,
+            3 => {
+                let gap = self.rng.pick(&["1e-20", "-1e-20", "1e-40", "1e-17"]).parse().unwrap_or_default();
+                let gap = self.constant(gap);
+                self.add(a, &gap)?
+            }
+            _ => {
+                let square = self.emit(Smooth::Power(2), &[a])?;
+                self.neg(&square)?
+            }
+        };
+        let at = self.ratio(at, 1);
+        let sum = self.add(&moved, &at)?;
+        self.emit(f, &[&sum])
     }
 
     /// The operations of one variable with a kink at zero.
@@ -68,8 +127,14 @@ impl Grower<'_> {
             return self.emit(Op::Kink(Kink::TimesRelu), &[&b, &a]);
         }
         // a smooth function between: abs(sin(z)), relu(tanh(z)), relu(exp(z) - 1)
-        let a = match self.rng.below(5) {
+        let a = match self.rng.below(6) {
             0 => self.emit(Smooth::Sin, &[&a])?,
+            3 => {
+                let through = [Smooth::Tan, Smooth::Asin, Smooth::Atan, Smooth::Sinh, Smooth::Asinh, Smooth::Atanh];
+                let more = [Smooth::Erf, Smooth::Log1p, Smooth::Expm1];
+                let f = *self.rng.pick(&[&through[..], &more[..]].concat());
+                self.emit(f, &[&a])?
+            }
             1 => self.emit(Smooth::Tanh, &[&a])?,
             2 if a.is_zero() => {
                 let one = self.ratio(1, 1);

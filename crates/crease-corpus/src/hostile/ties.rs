@@ -20,6 +20,12 @@ impl Grower<'_> {
             (Op::Smooth(Smooth::Sqrt), "2", "2.0000000000000000000000001"),
             // smaller than any double
             (Op::Smooth(Smooth::Exp), "-800", "-801"),
+            (Op::Smooth(Smooth::Erf), "7", "8"),
+            (Op::Smooth(Smooth::Erfc), "30", "31"),
+            (Op::Smooth(Smooth::Atan), "1e20", "1e21"),
+            (Op::Smooth(Smooth::Cosh), "0", "1e-15"),
+            (Op::Smooth(Smooth::Acosh), "1", "1.0000000000000000000000001"),
+            (Op::Smooth(Smooth::Root(1, 3)), "2", "2.0000000000000000000000001"),
             (Op::Add, "1e-330", "2e-330"),
         ];
         let (op, a, b) = self.rng.pick(&pairs).clone();

@@ -16,7 +16,7 @@ const LARGEST_ANGLE: i64 = 4000;
 
 impl Arithmetic {
     /// A function that changes by at most `2^slope` times its argument.
-    fn lipschitz(
+    pub(super) fn lipschitz(
         &self,
         x: &Number,
         word: &'static str,

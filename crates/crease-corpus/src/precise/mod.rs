@@ -22,6 +22,7 @@
 mod apply;
 mod elementary;
 mod number;
+mod special;
 mod walk;
 
 pub use number::{Arithmetic, Ball, Number, Size};

@@ -1,7 +1,7 @@
 //! What generated code calls: functions of one number, and operations on many.
 
 use super::plan::ODD;
-use crate::float::{Float, all_finite, sigmoid, softplus};
+use crate::float::{Float, all_finite, library, sigmoid, softplus};
 use crate::kernel::lanes;
 use crate::unit::{LaneOp, Pick, Unit};
 use crease_core::Smooth;
@@ -116,6 +116,15 @@ pub(super) fn function<T: Float>(f: Smooth) -> Option<extern "C" fn(T) -> T> {
     extern "C" fn log_of_sum<T: Float>(x: T) -> T {
         softplus(x, |x| x.library_ln_1p(), |x| x.library_exp())
     }
+    /// The interpreter's function, each under an address of its own.
+    macro_rules! library_function {
+        ($f:ident) => {{
+            extern "C" fn call<T: Float>(x: T) -> T {
+                library(Smooth::$f, x)
+            }
+            Some(call)
+        }};
+    }
     match f {
         Smooth::Exp => Some(exp),
         Smooth::Log => Some(ln),
@@ -124,7 +133,21 @@ pub(super) fn function<T: Float>(f: Smooth) -> Option<extern "C" fn(T) -> T> {
         Smooth::Tanh => Some(tanh),
         Smooth::Sigmoid => Some(logistic),
         Smooth::Softplus => Some(log_of_sum),
-        // a division, an instruction, a function of the exponent too
-        Smooth::Inv | Smooth::Sqrt | Smooth::Power(_) => None,
+        Smooth::Tan => library_function!(Tan),
+        Smooth::Asin => library_function!(Asin),
+        Smooth::Acos => library_function!(Acos),
+        Smooth::Atan => library_function!(Atan),
+        Smooth::Sinh => library_function!(Sinh),
+        Smooth::Cosh => library_function!(Cosh),
+        Smooth::Asinh => library_function!(Asinh),
+        Smooth::Acosh => library_function!(Acosh),
+        Smooth::Atanh => library_function!(Atanh),
+        Smooth::Erf => library_function!(Erf),
+        Smooth::Erfc => library_function!(Erfc),
+        Smooth::ErfSlope => library_function!(ErfSlope),
+        Smooth::Log1p => library_function!(Log1p),
+        Smooth::Expm1 => library_function!(Expm1),
+        // a division, an instruction, functions of the exponent too
+        Smooth::Inv | Smooth::Sqrt | Smooth::Power(_) | Smooth::Root(..) => None,
     }
 }

@@ -39,14 +39,11 @@ impl<T: Float> Observer<T> for Scale {
     fn step(&mut self, p: &Program, equation: usize, args: &[Arg<'_, T>], results: &[Vec<T>]) {
         results.iter().flatten().for_each(|x| self.see(x.to_f64()));
         let finite = |xs: &[T]| xs.iter().all(|x| x.to_f64().is_finite());
-        let pole = matches!(
-            p.equation(equation).op,
-            Op::Div
-                | Op::Smooth(Smooth::Inv)
-                | Op::Smooth(Smooth::Log)
-                | Op::Smooth(Smooth::Sqrt)
-                | Op::Smooth(Smooth::Power(_))
-        );
+        let pole = match p.equation(equation).op {
+            Op::Div | Op::Smooth(Smooth::Power(_)) => true,
+            Op::Smooth(f) => !f.facts().edges.is_empty(),
+            _ => false,
+        };
         self.overflowed |= !pole && args.iter().all(|a| finite(a.data())) && !results.iter().all(|r| finite(r));
     }
 }

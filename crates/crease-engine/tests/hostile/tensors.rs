@@ -248,6 +248,10 @@ impl Growing<'_> {
             Op::Smooth(Smooth::Sigmoid),
             Op::Smooth(Smooth::Sin),
             Op::Smooth(Smooth::Cos),
+            Op::Smooth(Smooth::Atan),
+            Op::Smooth(Smooth::Asinh),
+            Op::Smooth(Smooth::Erf),
+            Op::Smooth(Smooth::Erfc),
         ];
         let op = ops[self.rng.below(if self.whole { 5 } else { ops.len() })].clone();
         let x = match op {

@@ -4,7 +4,6 @@
 //! second but not the first: `neg(2)` is an equation, `-2` is a number.
 
 use super::error::TextError;
-use super::lexer::Token;
 use super::machine::{Infix, Prefix};
 use super::operand::{Kind, List, MAX_RANK, Operand, checked_shape, integer};
 use super::parser::Parser;
@@ -62,31 +61,33 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `x ^ k`, the sign having been read.
-    pub fn power(&mut self) -> Result<(), TextError> {
-        let minus = self.lexer.take(Token::Minus)?;
-        let lexeme = self.lexer.next()?;
-        let text = self.lexer.text(lexeme);
-        let magnitude = match lexeme.token {
-            Token::Number => text.parse::<Rational>().ok().as_ref().and_then(integer),
-            _ => None,
-        };
-        let exponent = magnitude.map(|m| if minus.is_some() { -m } else { m }).and_then(|k| i32::try_from(k).ok());
-        let Some(exponent) = exponent else {
-            let message = "the exponent of `^` must be an integer literal of at most 32 bits, such as 2 or -1";
-            return Err(TextError::new(message, self.place_of(lexeme)).help("for other powers write exp(k * log(x))"));
-        };
-        let base = self.operands.pop().expect("a power follows its operand");
-        let place = Place { start: base.start, end: lexeme.end };
-        if let Kind::Number(number) = &base.kind
-            && (number.bits() as u64).saturating_mul(u64::from(exponent.unsigned_abs())) <= FOLD_BITS as u64
-            && let Some(folded) = number.pow(exponent)
-        {
-            self.push(Kind::Number(folded), place);
-            return Ok(());
+    /// `base ^ exponent`: one operation if the exponent is a fraction of small integers, else by exponential and logarithm.
+    pub fn power(&mut self, base: Operand, exponent: Operand) -> Result<(), TextError> {
+        let place = Place { start: base.start, end: exponent.end };
+        if let Kind::Number(k) = &exponent.kind {
+            let f = super::functions::power(k);
+            if f.is_none() && integer(k).is_some() {
+                let message = "an exponent that is an integer must have at most 32 bits";
+                return Err(TextError::new(message, exponent.place()));
+            }
+            if let (Kind::Number(number), Some(Smooth::Power(k))) = (&base.kind, f)
+                && (number.bits() as u64).saturating_mul(u64::from(k.unsigned_abs())) <= FOLD_BITS as u64
+                && let Some(folded) = number.pow(k)
+            {
+                self.push(Kind::Number(folded), place);
+                return Ok(());
+            }
+            if let Some(f) = f {
+                let args = [self.atom(base)?];
+                let atom = self.elementwise(Op::Smooth(f), &args, place)?;
+                self.push(Kind::Value(atom), place);
+                return Ok(());
+            }
         }
-        let args = [self.atom(base)?];
-        let atom = self.elementwise(Op::Smooth(Smooth::Power(exponent)), &args, place)?;
+        let (base, exponent) = (self.atom(base)?, self.atom(exponent)?);
+        let log = self.elementwise(Op::Smooth(Smooth::Log), &[base], place)?;
+        let product = self.elementwise(Op::Mul, &[exponent, log], place)?;
+        let atom = self.elementwise(Op::Smooth(Smooth::Exp), &[product], place)?;
         self.push(Kind::Value(atom), place);
         Ok(())
     }

@@ -3,8 +3,8 @@
 //! It is always in one of two states. Where an operand is due it takes numbers, names and prefix signs, and opens
 //! brackets; after an operand it takes infix signs, powers and indices, and closes brackets. Operators wait as
 //! [`Frame`]s until one that binds less tightly comes, and are then turned into equations by
-//! [emission](super::emit). From loosest to tightest: `or`, `and`, `not`, comparisons, `+ -`, `* / @`, unary minus; `^`
-//! and indices apply at once to what stands before them.
+//! [emission](super::emit). From loosest to tightest: `or`, `and`, `not`, comparisons, `+ -`, `* / @`, unary minus, `^`; indices
+//! apply at once to what stands before them.
 
 use super::captures::is_word_setting;
 use super::error::TextError;
@@ -48,10 +48,25 @@ pub(crate) enum Target {
 /// An operator or an open bracket. `base` is where its operands begin on the operand stack.
 pub(crate) enum Frame {
     Infix(Infix),
-    Prefix { sign: Prefix, start: u32 },
-    Paren { start: u32 },
-    List { start: u32, base: usize },
-    Call { target: Target, start: u32, name_end: u32, base: usize },
+    /// A base, and its exponent to come.
+    Power,
+    Prefix {
+        sign: Prefix,
+        start: u32,
+    },
+    Paren {
+        start: u32,
+    },
+    List {
+        start: u32,
+        base: usize,
+    },
+    Call {
+        target: Target,
+        start: u32,
+        name_end: u32,
+        base: usize,
+    },
     Select,
 }
 
@@ -93,6 +108,7 @@ impl Frame {
             Frame::Infix(infix) => Some(infix.precedence()),
             Frame::Prefix { sign: Prefix::Not, .. } => Some(3),
             Frame::Prefix { sign: Prefix::Neg, .. } => Some(7),
+            Frame::Power => Some(8),
             _ => None,
         }
     }
@@ -105,8 +121,6 @@ pub(crate) enum State {
     Operand,
     /// An operand has been read.
     Operator,
-    /// A power has been read: neither another power nor an index may follow it.
-    Power,
 }
 
 impl<'s> Parser<'s> {
@@ -116,7 +130,7 @@ impl<'s> Parser<'s> {
         loop {
             state = match state {
                 State::Operand => self.operand()?,
-                State::Operator | State::Power => match self.operator(state)? {
+                State::Operator => match self.operator()? {
                     Some(state) => state,
                     None => return Ok(self.operands.pop().expect("an expression leaves its operand")),
                 },
@@ -207,7 +221,15 @@ impl<'s> Parser<'s> {
         !pending && matches!(self.frames.last(), Some(Frame::Call { .. }))
     }
 
-    fn operator(&mut self, state: State) -> Result<Option<State>, TextError> {
+    /// Whether what was read last is the exponent of a power: neither another power nor an index may follow it.
+    fn is_exponent(&self) -> bool {
+        let signs =
+            self.frames.iter().rev().take_while(|f| matches!(f, Frame::Prefix { sign: Prefix::Neg, .. })).count();
+        let before = self.frames.len().checked_sub(signs + 1).map(|i| &self.frames[i]);
+        matches!(before, Some(Frame::Power))
+    }
+
+    fn operator(&mut self) -> Result<Option<State>, TextError> {
         let lexeme = self.lexer.peek()?;
         if let Some(infix) = Infix::of(lexeme.token) {
             self.lexer.next()?;
@@ -221,14 +243,14 @@ impl<'s> Parser<'s> {
             return Ok(Some(State::Operand));
         }
         match lexeme.token {
-            Token::Caret | Token::OpenList if state == State::Power => {
+            Token::Caret | Token::OpenList if self.is_exponent() => {
                 return Err(TextError::new("a power is followed by a power or an index", self.place_of(lexeme))
-                    .help("use parentheses: (x^2)^3, (x^2)[0]"));
+                    .help("use parentheses: (x^2)^3, (x^2)[0], x^(y[0])"));
             }
             Token::Caret => {
                 self.lexer.next()?;
-                self.power()?;
-                return Ok(Some(State::Power));
+                self.frames.push(Frame::Power);
+                return Ok(Some(State::Operand));
             }
             Token::OpenList => {
                 self.lexer.next()?;
@@ -286,6 +308,10 @@ impl<'s> Parser<'s> {
                     let left = self.operands.pop().expect("an infix operator has two operands");
                     self.infix(infix, left, top)?;
                 }
+                Some(Frame::Power) => {
+                    let base = self.operands.pop().expect("a power has two operands");
+                    self.power(base, top)?;
+                }
                 Some(Frame::Prefix { sign, start }) => self.prefix(sign, start, top)?,
                 _ => unreachable!("only operators have a precedence"),
             }
@@ -336,7 +362,7 @@ impl<'s> Parser<'s> {
             Frame::Call { .. } => "`,` or `)`",
             Frame::List { .. } => "`,` or `]`",
             Frame::Select => self.due_in_select(),
-            Frame::Infix(_) | Frame::Prefix { .. } => "an operator",
+            Frame::Infix(_) | Frame::Power | Frame::Prefix { .. } => "an operator",
         };
         let error = self.expected(what, found);
         if let Token::Equals = found.token {
@@ -360,7 +386,7 @@ impl<'s> Parser<'s> {
             Frame::Call { name_end, .. } => ("(", name_end),
             Frame::List { start, .. } => ("[", start),
             Frame::Select => ("select", self.selects.last()?.start),
-            Frame::Infix(_) | Frame::Prefix { .. } => return None,
+            Frame::Infix(_) | Frame::Power | Frame::Prefix { .. } => return None,
         };
         Some(format!("the `{sign}` at {} is still open", self.where_is(start)))
     }

@@ -575,7 +575,7 @@ impl Rational {
         if self.is_negative() {
             return None;
         }
-        if let Some(root) = self.root() {
+        if let Some(root) = self.root(2) {
             return Some((root.clone(), root));
         }
         // sqrt(n / d) = sqrt(n d) / d, and of an integer shifted by 2 k places the root is shifted by k
@@ -588,11 +588,14 @@ impl Rational {
         Some((fraction(root.clone()), fraction(root + UBig::ONE)))
     }
 
-    /// The square root of a number that is not negative, if it is rational.
-    fn root(&self) -> Option<Rational> {
-        let root = |n: &UBig| {
-            let (root, rest) = n.sqrt_rem();
-            rest.is_zero().then_some(root)
+    /// The n-th root of a number that is not negative, if it is rational.
+    fn root(&self, n: u32) -> Option<Rational> {
+        let root = |x: &UBig| match n {
+            0 => None,
+            2 => Some(x.sqrt_rem()).filter(|(_, rest)| rest.is_zero()).map(|(root, _)| root),
+            // 0 and 1 are their own roots, and no other number so short has one
+            _ if x.bit_len() <= n as usize => (x.is_zero() || x.is_one()).then(|| x.clone()),
+            _ => Some(x.nth_root(n as usize)).filter(|root| root.pow(n as usize) == *x),
         };
         let num = root(&self.numerator().into_parts().1)?;
         let den = root(&self.denominator())?;
@@ -641,17 +644,23 @@ impl Number for Rational {
     }
 
     fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
-        if let Some(outside) = f.outside(self.cmp(&Rational::ZERO)) {
+        if let Some(outside) = f.outside(|k| self.cmp(&Rational::from(k))) {
             return Err(outside);
         }
         let exact = match f {
             Smooth::Inv => self.inv(),
-            Smooth::Exp | Smooth::Cos => self.is_zero().then_some(Rational::ONE),
-            Smooth::Log => self.is_one().then_some(Rational::ZERO),
-            Smooth::Sqrt => self.root(),
-            Smooth::Sin | Smooth::Tanh => self.is_zero().then_some(Rational::ZERO),
+            Smooth::Exp | Smooth::Cos | Smooth::Cosh | Smooth::Erfc => self.is_zero().then_some(Rational::ONE),
+            Smooth::Log | Smooth::Acos | Smooth::Acosh => self.is_one().then_some(Rational::ZERO),
+            Smooth::Sqrt => self.root(2),
+            Smooth::Sin | Smooth::Tan | Smooth::Asin | Smooth::Atan => self.is_zero().then_some(Rational::ZERO),
+            Smooth::Sinh | Smooth::Tanh | Smooth::Asinh | Smooth::Atanh => self.is_zero().then_some(Rational::ZERO),
+            Smooth::Erf | Smooth::Log1p | Smooth::Expm1 => self.is_zero().then_some(Rational::ZERO),
             Smooth::Sigmoid => self.is_zero().then(|| Rational::ONE.half()),
-            Smooth::Softplus => None,
+            Smooth::Softplus | Smooth::ErfSlope => None,
+            Smooth::Root(p, q) => match u32::try_from(q).ok().and_then(|q| self.root(q)) {
+                Some(root) => return root.pow(p).ok_or(NumberError::TooLarge),
+                None => None,
+            },
             Smooth::Power(k) => return self.pow(k).ok_or(NumberError::TooLarge),
         };
         exact.ok_or(NumberError::NotExact { operation: f.name() })

@@ -232,7 +232,13 @@ fn gradient(g: &[Rational], radius: Option<&[Rational]>) -> Gradient {
 /// A refusal to make a model.
 fn refusal(error: &LocalError) -> Said {
     let domain = |e: &NumberError| {
-        matches!(e, NumberError::DivisionByZero | NumberError::LogOfNonPositive | NumberError::SqrtOfNegative)
+        matches!(
+            e,
+            NumberError::DivisionByZero
+                | NumberError::LogOfNonPositive
+                | NumberError::SqrtOfNegative
+                | NumberError::Outside { .. }
+        )
     };
     match error {
         LocalError::Run(e) => match &e.fault {

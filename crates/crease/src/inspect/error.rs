@@ -76,7 +76,10 @@ impl InspectError {
             InspectError::Local(LocalError::Discontinuous { .. }) => {
                 Some("at a jump there is no directional derivative")
             }
-            InspectError::Local(LocalError::Singular { .. }) => {
+            InspectError::Local(LocalError::Singular { steep: true, .. }) => {
+                Some("this is not Lipschitz here, and what is made of it may have no derivative of any kind")
+            }
+            InspectError::Local(LocalError::Singular { steep: false, .. }) => {
                 Some("the function need not be Lipschitz here, and may have no derivative of any kind")
             }
             InspectError::Local(LocalError::Undecided { .. }) => {

@@ -195,7 +195,7 @@ fn refused(e: &LocalError) -> Meaning {
         LocalError::Discontinuous { site, why } => {
             Meaning::Jump(format!("none: not continuous here, {why}, in {}", site.text()))
         }
-        LocalError::NoDerivative { site, why } | LocalError::Singular { site, why } => {
+        LocalError::NoDerivative { site, why } | LocalError::Singular { site, why, .. } => {
             Meaning::Refused(format!("not told: {why}, in {}", site.text()))
         }
         LocalError::Undecided { site, what, bits } => {

@@ -6,9 +6,12 @@
 
 mod args;
 mod lanes;
+mod named;
 mod structure;
 
 pub(crate) use args::Args;
+
+pub(crate) use named::Named;
 
 use super::error::TextError;
 use super::machine::Target;
@@ -62,6 +65,8 @@ pub(crate) enum Function {
     Unpermute,
     View,
     Zeros,
+    /// A function that is made of others.
+    Named(Named),
 }
 
 use Function::*;
@@ -96,7 +101,7 @@ const TABLE: &[(&str, Function, &str)] = &[
     ("norminf", NormInf, "norminf(a, b, ...), norminf(x) or norminf(x, axis=0)"),
     ("order_statistic", OrderStatistic, "order_statistic(a, b, ..., k=1) or order_statistic(x, k=1, axis=0)"),
     ("permute", Permute, "permute(x, positions, axis=-1) or permute(a, b, i, j)"),
-    ("power", Power, "power(x, 2)"),
+    ("power", Power, "power(x, 2) or power(x, 1/3)"),
     ("put", Put, "put(x, from=0, sizes=[3], strides=[1]) inside assemble"),
     ("relu", Relu, "relu(x)"),
     ("reshape", Reshape, "reshape(x, [shape])"),
@@ -114,18 +119,22 @@ const TABLE: &[(&str, Function, &str)] = &[
 /// The function of that name.
 pub(crate) fn lookup(name: &str) -> Option<Function> {
     let row = TABLE.binary_search_by(|row| row.0.cmp(name)).ok();
-    row.map(|i| TABLE[i].1).or_else(|| Smooth::from_name(name).map(Function::Smooth))
+    row.map(|i| TABLE[i].1)
+        .or_else(|| Smooth::from_name(name).map(Function::Smooth))
+        .or_else(|| Named::from_name(name).map(Function::Named))
 }
 
 /// The names of all functions.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
-    TABLE.iter().map(|row| row.0).chain(Smooth::NAMED.iter().map(|f| f.name()))
+    let named = Named::ALL.iter().map(|f| f.name());
+    TABLE.iter().map(|row| row.0).chain(Smooth::NAMED.iter().map(|f| f.name())).chain(named)
 }
 
 /// The name of a function.
 pub(crate) fn name(function: Function) -> &'static str {
     match function {
         Function::Smooth(f) => f.name(),
+        Function::Named(f) => f.name(),
         other => row(other).0,
     }
 }
@@ -134,8 +143,15 @@ pub(crate) fn name(function: Function) -> &'static str {
 pub(crate) fn usage(function: Function) -> String {
     match function {
         Function::Smooth(f) => format!("{}(x)", f.name()),
+        Function::Named(f) => f.usage(),
         other => row(other).2.into(),
     }
+}
+
+/// The operation that raises to a power of so much, if there is one.
+pub(crate) fn power(exponent: &Rational) -> Option<Smooth> {
+    let (p, q) = exponent.small_parts()?;
+    Smooth::power(i32::try_from(p).ok()?, i32::try_from(q).ok()?)
 }
 
 fn row(function: Function) -> &'static (&'static str, Function, &'static str) {
@@ -202,10 +218,13 @@ impl<'s> Parser<'s> {
             Power => {
                 args.arity(2, 2)?;
                 let exponent = args.pop();
-                let k = exponent.integer("the exponent of `power`")?;
-                let k = i32::try_from(k)
-                    .map_err(|_| TextError::new("the exponent of `power` does not fit 32 bits", exponent.place()))?;
-                self.plain(Op::Smooth(Smooth::Power(k)), args, 1)
+                let k =
+                    exponent.number("the exponent of `power`").map_err(|e| e.help("for other powers write x ^ y"))?;
+                let f = power(&k).ok_or_else(|| {
+                    let message = "the exponent of `power` must be a fraction of integers of at most 32 bits";
+                    TextError::new(message, exponent.place()).help("for other powers write x ^ y")
+                })?;
+                self.plain(Op::Smooth(f), args, 1)
             }
             Relu => self.one_kink(Kink::Relu, tick, args, 1),
             Abs => self.one_kink(Kink::Abs, tick, args, 1),
@@ -222,6 +241,7 @@ impl<'s> Parser<'s> {
             Max | Min | OrderStatistic | Median | Sort | Norm1 | NormInf | Norm2 | LogSumExp => {
                 self.lane(function, tick, args)
             }
+            Function::Named(f) => self.named(f, args),
             MaxLinear => self.max_linear(tick, args),
             Permute => self.permute(false, args),
             Unpermute => self.permute(true, args),
