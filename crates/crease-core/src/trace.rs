@@ -562,6 +562,22 @@ pub fn celu(x: Var<'_>, alpha: f64) -> Var<'_> {
     x.apply(|b, x| b.celu(x, Rational::from_f64(alpha).ok_or(BuildError::NotFinite(alpha))?))
 }
 
+/// `x` where it lies between two numbers, else the nearer of them, element by element.
+///
+/// ```
+/// use crease_core::{clamp, run, trace, Tensor};
+/// let p = trace(1, |x| clamp(x[0], -1.0, 1.0)).unwrap();
+/// assert_eq!(run(&p, &[Tensor::scalar(3.0)]).unwrap()[0].data(), [1.0]);
+/// ```
+#[track_caller]
+pub fn clamp(x: Var<'_>, low: f64, high: f64) -> Var<'_> {
+    let number = |x: f64| Rational::from_f64(x).ok_or(BuildError::NotFinite(x));
+    x.apply(|b, x| {
+        let (low, high) = (b.constant(number(low)?), b.constant(number(high)?));
+        b.clamp(x, low, high)
+    })
+}
+
 /// The angle of the point (x, y), above -pi and at most pi; see [`Builder::atan2`].
 #[track_caller]
 pub fn atan2<'t>(y: Var<'t>, x: Var<'t>) -> Var<'t> {

@@ -44,6 +44,7 @@ fn arithmetic() {
         ("(4 * x) ^ (1/3), (4 * x) ^ (-2/3), (2 * x) ^ 0.5, (8 * x) ^ 1.5", "2 | 0.25 | 2 | 64"),
         ("x ^ (3 - 1), x ^ -(1), -x ^ -2 * 4, power(8 * x, -3/4), power(8, 1/3)", "4 | 0.5 | -1 | 0.125 | 2"),
         ("relu6(x), relu6(9), relu6(-x), hardsigmoid(x), hardsigmoid(5), hardswish(x)", "2 | 6 | 0 | 5/6 | 1 | 5/3"),
+        ("clamp(x, 0, 1), clamp(-x, -1, x), clamp(x, 3, 1), sum(clamp([x, 0.5, -x], 0, 1))", "1 | -1 | 1 | 1.5"),
         ("softsign(x), silu(0), celu(x, alpha=3), selu(0)", "2/3 | 0 | 2 | 0"),
         ("tan(0) + asin(0) + atan(0) + sinh(0) + asinh(0) + atanh(0) + erf(0) + log1p(0) + expm1(x - 2)", "0"),
         ("cosh(0), acos(1), acosh(1), erfc(x - 2)", "1 | 0 | 0 | 1"),

@@ -91,9 +91,9 @@ pub use crease_core::differentiate::{
     DiffError, How, Mode, Selection, SelectionError, Technique, backprop, forprop, gradient, jvp_batch,
 };
 pub use crease_core::{
-    abs, acos, acosh, asin, asinh, atan, atan2, atanh, celu, concat, cos, cosh, elu, erf, erfc, exp, expm1, gelu,
-    gelu_tanh, hardsigmoid, hardswish, inv, leaky_relu, log, log1p, logsigmoid, max, max_linear, min, mish, pow, powf,
-    relu, relu6, selu, sigmoid, silu, sin, sinh, softplus, softsign, sqrt, tan, tanh, times_relu,
+    abs, acos, acosh, asin, asinh, atan, atan2, atanh, celu, clamp, concat, cos, cosh, elu, erf, erfc, exp, expm1,
+    gelu, gelu_tanh, hardsigmoid, hardswish, inv, leaky_relu, log, log1p, logsigmoid, max, max_linear, min, mish, pow,
+    powf, relu, relu6, selu, sigmoid, silu, sin, sinh, softplus, softsign, sqrt, tan, tanh, times_relu,
 };
 
 /// What may be shared between threads, and what may be handed from one to another.

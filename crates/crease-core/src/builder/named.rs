@@ -83,6 +83,22 @@ impl Builder {
         self.neg(soft)
     }
 
+    /// `min(max(a, low), high)`, element by element: `high` where the bounds cross.
+    ///
+    /// ```
+    /// use crease_core::{Builder, Shape, Tensor, run};
+    /// let mut b = Builder::new("clamped");
+    /// let x = b.input("x", Shape::vector(3).unwrap()).unwrap();
+    /// let (low, high) = (b.constant(0), b.constant(1));
+    /// let y = b.clamp(x, low, high).unwrap();
+    /// let p = b.finish(&[y]).unwrap();
+    /// assert_eq!(run(&p, &[Tensor::vector(vec![-2.0, 0.5, 2.0]).unwrap()]).unwrap()[0].data(), [0.0, 0.5, 1.0]);
+    /// ```
+    pub fn clamp(&mut self, a: Atom, low: Atom, high: Atom) -> Result<Atom, BuildError> {
+        let raised = self.max(&[a, low])?;
+        self.min(&[raised, high])
+    }
+
     /// `min(max(a, 0), 6)`, as `6 - relu(6 - relu(a))`, so that relu'(0) = 0 makes its slope 0 at both kinks, as PyTorch has it. Floats are
     /// rounded as numbers of the size of 6 are.
     pub fn relu6(&mut self, a: Atom) -> Result<Atom, BuildError> {

@@ -73,6 +73,7 @@ const RESERVED: &[&str] = &[
     "maxpool",
     "atan2",
     "celu",
+    "clamp",
     "gelu",
     "gelu_tanh",
     "hardsigmoid",

@@ -13,18 +13,20 @@ macro_rules! named {
         pub(crate) enum Named {
             Atan2,
             Celu,
+            Clamp,
             $($f,)*
         }
 
         impl Named {
             /// All of them.
-            pub const ALL: &'static [Named] = &[Named::Atan2, Named::Celu, $(Named::$f),*];
+            pub const ALL: &'static [Named] = &[Named::Atan2, Named::Celu, Named::Clamp, $(Named::$f),*];
 
             /// The name in the language.
             pub const fn name(self) -> &'static str {
                 match self {
                     Named::Atan2 => "atan2",
                     Named::Celu => "celu",
+                    Named::Clamp => "clamp",
                     $(Named::$f => stringify!($name),)*
                 }
             }
@@ -33,6 +35,7 @@ macro_rules! named {
                 match self {
                     Named::Atan2 => b.atan2(args[0], args[1]),
                     Named::Celu => b.celu(args[0], alpha),
+                    Named::Clamp => b.clamp(args[0], args[1], args[2]),
                     $(Named::$f => b.$name(args[0]),)*
                 }
             }
@@ -64,6 +67,7 @@ impl Named {
         match self {
             Named::Atan2 => "atan2(y, x)".into(),
             Named::Celu => "celu(x, alpha=1)".into(),
+            Named::Clamp => "clamp(x, low, high)".into(),
             one => format!("{}(x)", one.name()),
         }
     }
@@ -79,7 +83,11 @@ impl<'s> Parser<'s> {
                 return Err(args.fault("the alpha of `celu` must not be 0".into()));
             }
         }
-        let arity = if f == Named::Atan2 { 2 } else { 1 };
+        let arity = match f {
+            Named::Atan2 => 2,
+            Named::Clamp => 3,
+            _ => 1,
+        };
         args.no_more_settings(self)?;
         args.arity(arity, arity)?;
         debug_assert!(args.function == Function::Named(f));
