@@ -16,6 +16,7 @@ mod nesting;
 mod numbers;
 mod operations;
 mod paper;
+mod prices;
 mod printing;
 mod rewriting;
 mod rules;
