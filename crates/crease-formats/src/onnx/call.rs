@@ -3,7 +3,7 @@
 use super::Options;
 use super::error::{Fault, cut, refuse};
 use super::messages::{AttributeProto, NodeProto};
-use super::values::{Budget, Data, Known, Value, count, read};
+use super::values::{Budget, Data, Known, MAX_RANK, Value, count, read};
 use crease_core::{Atom, Builder, Kink, Lane, Layout, Op, Rational, Shape};
 
 /// What an operator gives.
@@ -197,6 +197,9 @@ impl Call<'_> {
 
     /// Several axes, each named once, in ascending order.
     pub fn axes(&self, axes: &[i64], rank: usize) -> Result<Vec<usize>, Fault> {
+        if axes.len() > MAX_RANK {
+            return refuse(format!("it names {} axes; there may be {MAX_RANK}", axes.len()));
+        }
         let mut found = axes.iter().map(|&a| self.axis(a, rank)).collect::<Result<Vec<_>, _>>()?;
         found.sort_unstable();
         if found.windows(2).any(|w| w[0] == w[1]) {
@@ -259,6 +262,17 @@ impl Call<'_> {
     /// The smaller of numbers and a constant; the numbers win a tie.
     pub fn at_most(&mut self, a: Atom, c: Atom) -> Result<Atom, Fault> {
         Ok(self.b.lane(&Kink::Min(Lane::Args), &[a, c])?[0])
+    }
+
+    /// Neighbouring parts of a value along an axis.
+    pub fn range(&mut self, v: &Value, axis: usize, first: usize, size: usize) -> Result<Value, Fault> {
+        let from = v.dims(self.b);
+        let inner: usize = from[axis + 1..].iter().product();
+        let outer: usize = from[..axis].iter().product();
+        let mut dims = from.clone();
+        dims[axis] = size;
+        let loops = [(outer, (from[axis] * inner) as isize), (size * inner, 1)];
+        self.moved(v, Layout::strided(first * inner, &loops), dims)
     }
 
     /// The parts of a value at some positions of an axis.

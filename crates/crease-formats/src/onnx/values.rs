@@ -66,10 +66,11 @@ pub(super) fn count(dims: &[usize]) -> Result<usize, Fault> {
     if dims.len() > MAX_RANK {
         return refuse(format!("a tensor of {} axes; there may be {MAX_RANK}", dims.len()));
     }
-    let product = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+    // an empty axis does not make the others smaller
+    let product = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1)));
     match product.filter(|&n| n <= crease_core::shape::MAX_ELEMENTS) {
+        Some(_) if dims.contains(&0) => Ok(0),
         Some(n) => Ok(n),
-        None if dims.contains(&0) => Ok(0),
         None => refuse(format!("shape {dims:?} has more than 2^27 elements, which is more than one value may have")),
     }
 }

@@ -73,7 +73,7 @@ pub enum A<'a> {
     S(&'a str),
     Is(&'a [i64]),
     Fs(&'a [f32]),
-    T(TensorProto),
+    T(&'a TensorProto),
 }
 
 /// A node; names are separated by blanks, `_` leaves an argument out.
@@ -87,7 +87,7 @@ pub fn node(op: &str, inputs: &str, outputs: &str, attributes: &[(&str, A<'_>)])
             A::S(s) => a.s = Some(s.as_bytes().to_vec().into()),
             A::Is(is) => a.ints = is.to_vec(),
             A::Fs(fs) => a.floats = fs.to_vec(),
-            A::T(t) => a.t = Some(t.clone()),
+            A::T(t) => a.t = Some((*t).clone()),
         }
         a
     });

@@ -13,16 +13,11 @@ fn operands(c: &mut Call<'_>) -> Result<Vec<Atom>, Fault> {
     for v in &values {
         all = together(&all, &v.dims(c.b))?;
     }
+    let whole = values.iter().any(|v| matches!(v, Value::Real(_)) && v.dims(c.b) == all);
     let mut atoms = Vec::new();
-    for (i, v) in values.iter().enumerate() {
-        let single = match v {
-            Value::Known(Known { data: Data::Float(d), .. }) if d.len() == 1 => Some(d[0]),
-            _ => None,
-        };
-        let others =
-            values.iter().enumerate().any(|(j, w)| j != i && matches!(w, Value::Real(_)) && w.dims(c.b) == all);
-        atoms.push(match single {
-            Some(x) if others => c.constant(x)?,
+    for v in &values {
+        atoms.push(match v {
+            Value::Known(Known { data: Data::Float(d), .. }) if whole && d.len() == 1 => c.constant(d[0])?,
             _ => c.atom(v)?,
         });
     }

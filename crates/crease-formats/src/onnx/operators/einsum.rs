@@ -10,6 +10,9 @@ use crease_core::Atom;
 
 pub fn einsum(c: &mut Call<'_>) -> Results {
     let equation = c.word("equation", "")?;
+    if equation.len() > 256 {
+        return refuse("its equation is too long");
+    }
     let plain: String = equation.chars().filter(|l| !l.is_whitespace()).collect();
     let (left, right) = match plain.split_once("->") {
         Some((left, right)) => (left.to_string(), Some(right.to_string())),

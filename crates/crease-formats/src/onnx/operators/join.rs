@@ -65,7 +65,7 @@ pub fn split(c: &mut Call<'_>) -> Results {
     let axis = c.axis(c.int("axis", 0)?, dims.len())?;
     let (n, parts) = (dims[axis], c.node.output.len());
     let sizes = match c.ints_of("split", 1, 13)? {
-        Some(sizes) => super::structure::sizes(&sizes)?,
+        Some(sizes) => super::structure::naturals(&sizes)?,
         None => {
             let parts = match usize::try_from(c.int("num_outputs", parts as i64)?) {
                 Ok(k) if k == parts && k > 0 => k,
@@ -86,8 +86,7 @@ pub fn split(c: &mut Call<'_>) -> Results {
     let mut from = 0;
     let mut results = Vec::new();
     for size in sizes {
-        let positions: Vec<usize> = (from..from + size).collect();
-        results.push(c.gather(&x, axis, &positions)?);
+        results.push(c.range(&x, axis, from, size)?);
         from += size;
     }
     Ok(results)

@@ -157,6 +157,7 @@ pub fn lrn(c: &mut Call<'_>) -> Results {
     let (alpha, beta) = (c.exact("alpha", f64::from(1e-4f32))?, c.float("beta", 0.75)?);
     let bias = rational(c.float("bias", 1.0)?)?;
     let squares = c.apply(Op::Mul, &[x, x])?;
+    c.budget.spend(dims[1])?;
     // the channels that a channel sees are a window that is cut at both ends
     let along = super::window::Along {
         image: dims[1],

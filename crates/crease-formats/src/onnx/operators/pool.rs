@@ -42,13 +42,16 @@ fn pooled(c: &mut Call<'_>, pool: Pool) -> Results {
     }
     let size = numbers(c, "kernel_shape", axes, 1, 1)?;
     let along = windows(c, &dims[2..], &size)?;
-    // positions of the window that see equally many elements along each axis go together
-    let cut = along.iter().map(stretches).collect::<Result<Vec<_>, _>>()?;
-    if cut.iter().map(Vec::len).fold(1usize, usize::saturating_mul) > PARTS {
-        return refuse("its windows are cut by the border in too many ways");
-    }
     let to: Vec<usize> = dims[..2].iter().copied().chain(along.iter().map(|a| a.positions)).collect();
     let shape = Shape::new(to.clone())?;
+    // positions of the window that see equally many elements along each axis go together
+    c.budget.spend(along.iter().map(|a| a.positions).sum())?;
+    let cut = along.iter().map(stretches).collect::<Result<Vec<_>, _>>()?;
+    let parts = cut.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
+    if parts > PARTS {
+        return refuse("its windows are cut by the border in too many ways");
+    }
+    c.budget.spend(64 * parts)?;
     let (from, into) = (super::structure::strides(&dims), super::structure::strides(&to));
     let planes = dims[0] * dims[1];
     let mut parts: Vec<(Atom, Layout)> = Vec::new();

@@ -80,7 +80,7 @@ pub fn resize(c: &mut Call<'_>) -> Results {
             }
         }
         (None, Some(sizes)) if sizes.len() == axes.len() => {
-            for (&to, &axis) in super::structure::sizes(&sizes)?.iter().zip(&axes) {
+            for (&to, &axis) in super::structure::naturals(&sizes)?.iter().zip(&axes) {
                 let Some(scale) = Rational::new(to as i64, dims[axis] as i64) else {
                     return refuse("an axis is empty");
                 };

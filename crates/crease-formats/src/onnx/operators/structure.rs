@@ -149,14 +149,19 @@ pub fn expand(c: &mut Call<'_>) -> Results {
     Ok(vec![spread(c, &x, &to)?])
 }
 
-/// Integers as sizes of axes.
+/// Integers as the sizes of a shape.
 pub fn sizes(wanted: &[i64]) -> Result<Vec<usize>, Fault> {
-    match wanted.iter().map(|&d| usize::try_from(d)).collect::<Result<Vec<_>, _>>() {
-        Ok(dims) => {
-            count(&dims)?;
-            Ok(dims)
-        }
-        Err(_) => refuse("a size is negative"),
+    let dims = naturals(wanted)?;
+    count(&dims)?;
+    Ok(dims)
+}
+
+/// Integers as sizes of any kind.
+pub fn naturals(wanted: &[i64]) -> Result<Vec<usize>, Fault> {
+    let size = |&d: &i64| usize::try_from(d).ok().map(|d| d.min(1 << 31));
+    match wanted.iter().map(size).collect() {
+        Some(sizes) => Ok(sizes),
+        None => refuse("a size is negative"),
     }
 }
 
@@ -164,7 +169,7 @@ pub fn tile(c: &mut Call<'_>) -> Results {
     let x = c.need(0)?;
     let dims = x.dims(c.b);
     let Some(repeats) = c.fixed_ints(1, "repeats")? else { return refuse("it has no repeats") };
-    let repeats = sizes(&repeats)?;
+    let repeats = naturals(&repeats)?;
     if repeats.len() != dims.len() {
         return refuse(format!("it has {} repeats for {} axes", repeats.len(), dims.len()));
     }
