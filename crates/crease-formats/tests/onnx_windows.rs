@@ -301,14 +301,20 @@ fn automatic_padding() {
         .1
     };
     assert_eq!((pool("SAME_UPPER"), pool("SAME_LOWER")), (vec![3.0, 4.0], vec![2.0, 4.0]));
-    let back = apply(
-        13,
-        "ConvTranspose",
-        (&[1, 1, 2], &[1.0, 2.0]),
-        vec![floats("w", &[1, 1, 3], &[1.0, 10.0, 100.0])],
-        &[("strides", A::Is(&[2])), ("auto_pad", A::S("SAME_UPPER"))],
-    );
-    assert_eq!(back.1, [1.0, 10.0, 102.0, 20.0]);
+    let back = |size: i64, data: &[f32]| {
+        let attributes = [("strides", A::Is(&[2])), ("auto_pad", A::S("SAME_UPPER"))];
+        let w = floats("w", &[1, 1, size], data);
+        read(&model(
+            13,
+            vec![port("x", &[1, 1, 2])],
+            vec![w],
+            vec![node("ConvTranspose", "x w", "y", &attributes)],
+            &["y"],
+        ))
+    };
+    let even = back(4, &[1.0, 10.0, 100.0, 1000.0]).unwrap();
+    assert_eq!(values(&even.program, &[vec![1.0, 2.0]])[0].data(), [10.0, 102.0, 1020.0, 200.0]);
+    assert!(back(3, &[1.0, 10.0, 100.0]).unwrap_err().to_string().contains("runtimes differ"));
     let shaped = apply(
         13,
         "ConvTranspose",

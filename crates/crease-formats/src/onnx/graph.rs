@@ -7,6 +7,7 @@ use super::operators::{self, needs_numbers};
 use super::order::{order, shown};
 use super::values::{self, Budget, Kind, MAX_RANK, Value, kind};
 use super::{Network, OPSETS, Options, Weights, weigh};
+use crate::point::identifier;
 use crease_core::{Builder, Constant, Origin, Shape};
 use prost::Message;
 use prost::bytes::Bytes;
@@ -159,7 +160,9 @@ impl<'g> Reading<'g> {
     }
 
     fn given_shape(&self, name: &str) -> Option<&'g [usize]> {
-        self.options.shapes.iter().find(|(n, _)| n == name).map(|(_, dims)| &dims[..])
+        let shapes = self.options.shapes;
+        let called = |n: &str| n == name || n == identifier(name) || n.is_empty();
+        shapes.iter().find(|(n, _)| called(n)).map(|(_, dims)| &dims[..])
     }
 
     /// The sizes that names of axes stand for: those that were said, those that shapes tell, and the batch for names of first axes.

@@ -111,7 +111,7 @@ pub struct Options<'a> {
     /// The sizes of other such axes: by the name, or as `input:axis`.
     pub dims: &'a [(String, usize)],
     /// Shapes of inputs that are known, such as those of a point. Where they have as many axes as the input, they say the sizes that the file
-    /// leaves open.
+    /// leaves open. An empty name stands for every input.
     pub shapes: &'a [(String, Vec<usize>)],
     /// How to read data outside the file; nothing if that is refused.
     pub external: Option<ReadExternal<'a>>,

@@ -122,6 +122,8 @@ fn convert(c: &mut Call<'_>, x: Value, to: i32) -> Results {
     let dims = k.dims.clone();
     let data = match (&k.data, of) {
         (Data::Float(d), Kind::Float) => Data::Float(d.iter().map(|&x| rounded(x, to)).collect()),
+        // an integer is rounded once
+        (Data::Int(d), Kind::Float) if to == 1 => Data::Float(d.iter().map(|&i| f64::from(i as f32)).collect()),
         (Data::Int(d), Kind::Float) => Data::Float(d.iter().map(|&i| rounded(i as f64, to)).collect()),
         (Data::Bool(d), Kind::Float) => Data::Float(d.iter().map(|&t| f64::from(u8::from(t))).collect()),
         (Data::Float(d), Kind::Int) => {

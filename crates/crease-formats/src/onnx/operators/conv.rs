@@ -147,12 +147,12 @@ fn spreads(c: &Call<'_>, image: &[usize], size: &[usize]) -> Result<(Vec<Along>,
             let Some(over) = whole.checked_sub(wanted) else {
                 return refuse(format!("an output of size {wanted} is larger than the {whole} that its kernels reach"));
             };
-            if over % 2 == 1 && auto == "NOTSET" {
+            if over % 2 == 1 {
                 return refuse(
-                    "its output_shape needs padding of odd size, for which runtimes differ; say the pads instead",
+                    "its output_shape or auto_pad needs padding of odd size, for which runtimes differ; say the pads instead",
                 );
             }
-            a.pads = if auto == "SAME_LOWER" { (over - over / 2, over / 2) } else { (over / 2, over - over / 2) };
+            a.pads = (over / 2, over / 2);
         }
         along.push(a);
     }

@@ -82,7 +82,7 @@ table! {
     "Floor" 1 to 1 [] fold::only, "of constants";
     "Gather" 2 to 2 ["axis"] join::gather, "constant indices";
     "Gelu" 1 to 1 ["approximate"] activation::gelu, "approximate = tanh";
-    "Gemm" 2 to 3 ["alpha" "beta" "transA" "transB" "broadcast"] product::gemm, "";
+    "Gemm" 2 to 3 ["alpha" "beta" "transA" "transB"] product::gemm, "";
     "GlobalAveragePool" 1 to 1 [] pool::global_average, "";
     "GlobalMaxPool" 1 to 1 [] pool::global_max, "";
     "Greater" 2 to 2 [] fold::only, "of constants";
