@@ -139,7 +139,7 @@ fn shapes_are_computed_while_reading() {
     ];
     let n = read(&model(13, vec![port("x", &[2, 3, 2, 2])], constants, nodes, &["y", "z", "w"])).unwrap();
     let x: Vec<f64> = (0..24).map(f64::from).collect();
-    let out = values(&n.program, &[x.clone()]);
+    let out = values(&n.program, std::slice::from_ref(&x));
     assert_eq!((out[0].shape().dims(), out[0].data()), (&[2, 12][..], &x[..]));
     assert_eq!(out[1].data(), [1.0, 3.0, 5.0, 7.0, 9.0]);
     assert_eq!(out[2].data(), [5.0]);
