@@ -199,6 +199,11 @@ fn sizes_that_are_left_open() {
     // a shape of another rank says nothing
     let flat = [("x".to_string(), vec![14])];
     assert_eq!(dims(&["N", "7"], &Options { shapes: &flat, ..plain }), Ok(vec![1, 7]));
+    // nor does one that contradicts the file, and a size for an axis that is not open is refused
+    let other = [("x".to_string(), vec![28, 28])];
+    assert_eq!(dims(&["N", "784"], &Options { shapes: &other, ..plain }), Ok(vec![1, 784]));
+    let message = dims(&["N", "3"], &Options { dims: &said, ..plain }).unwrap_err();
+    assert_eq!(message, "`h`: a size is given for this axis, but the file leaves no such axis of an input open");
     let without = relu(vec![typed("x", 1, None)]);
     assert!(message_of(&without, &plain).contains("does not say its shape"));
     let n = parse_onnx(&without.encode_to_vec(), &Options { shapes: &shapes, ..plain }).unwrap();

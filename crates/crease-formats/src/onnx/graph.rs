@@ -122,6 +122,15 @@ impl<'g> Reading<'g> {
     /// Declares the inputs of the graph.
     fn inputs(&mut self, ports: &[&'g ValueInfoProto]) -> Result<(), OnnxError> {
         let sizes = self.sizes(ports);
+        for (said, _) in self.options.dims {
+            let is = |p: &ValueInfoProto, axis: usize, d: &DimensionProto| {
+                d.dim_value.is_none() && (d.dim_param() == said || *said == format!("{}:{axis}", p.name()))
+            };
+            if !ports.iter().any(|p| axes(p).unwrap_or_default().iter().enumerate().any(|(i, d)| is(p, i, d))) {
+                let why = "a size is given for this axis, but the file leaves no such axis of an input open".into();
+                return Err(OnnxError::Port { name: cut(said), why });
+            }
+        }
         for p in ports {
             let name = p.name();
             let fail = |why: String| Err(OnnxError::Port { name: cut(name), why });
@@ -140,12 +149,12 @@ impl<'g> Reading<'g> {
                     ));
                 }
             }
-            let dims = match (&tensor.shape, self.given_shape(name)) {
+            let dims = match (&tensor.shape, self.given_shape(p)) {
                 (Some(shape), _) if shape.dim.len() > MAX_RANK => {
                     return fail(format!("it has {} axes; there may be {MAX_RANK}", shape.dim.len()));
                 }
                 (Some(shape), _) => {
-                    let dims = shape.dim.iter().enumerate().map(|(axis, d)| self.size(name, axis, d, &sizes));
+                    let dims = shape.dim.iter().enumerate().map(|(axis, d)| self.size(p, axis, d, &sizes));
                     dims.collect::<Result<Vec<_>, _>>()?
                 }
                 (None, Some(dims)) => dims.to_vec(),
@@ -159,29 +168,28 @@ impl<'g> Reading<'g> {
         Ok(())
     }
 
-    fn given_shape(&self, name: &str) -> Option<&'g [usize]> {
-        let shapes = self.options.shapes;
+    /// The shape that is known of an input, if it agrees with all sizes that the file has for it.
+    fn given_shape(&self, p: &ValueInfoProto) -> Option<&'g [usize]> {
+        let (name, shapes) = (p.name(), self.options.shapes);
         let called = |n: &str| n == name || n == identifier(name) || n.is_empty();
-        shapes.iter().find(|(n, _)| called(n)).map(|(_, dims)| &dims[..])
+        let dims = shapes.iter().find(|(n, _)| called(n)).map(|(_, dims)| &dims[..])?;
+        let Some(axes) = axes(p) else { return Some(dims) };
+        let agrees = |(d, &size): (&DimensionProto, &usize)| d.dim_value.is_none_or(|v| v == size as i64);
+        (axes.len() == dims.len() && axes.iter().zip(dims).all(agrees)).then_some(dims)
     }
 
     /// The sizes that names of axes stand for: those that were said, those that shapes tell, and the batch for names of first axes.
     fn sizes(&self, ports: &[&'g ValueInfoProto]) -> HashMap<&'g str, usize> {
         let mut sizes: HashMap<&str, usize> = self.options.dims.iter().map(|(n, size)| (&n[..], *size)).collect();
-        let axes = |p: &'g ValueInfoProto| {
-            let shape = p.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()).and_then(|t| t.shape.as_ref());
-            shape.map_or(&[][..], |s| &s.dim[..])
-        };
         for &p in ports {
-            let given = self.given_shape(p.name()).filter(|dims| dims.len() == axes(p).len());
-            for (d, &size) in axes(p).iter().zip(given.into_iter().flatten()) {
+            for (d, &size) in axes(p).unwrap_or_default().iter().zip(self.given_shape(p).unwrap_or_default()) {
                 if d.dim_value.is_none() && !d.dim_param().is_empty() {
                     sizes.entry(d.dim_param()).or_insert(size);
                 }
             }
         }
         for &p in ports {
-            if let Some(d) = axes(p).first()
+            if let Some(d) = axes(p).and_then(|a| a.first())
                 && d.dim_value.is_none()
                 && !d.dim_param().is_empty()
             {
@@ -194,11 +202,12 @@ impl<'g> Reading<'g> {
     /// The size of an axis of an input.
     fn size(
         &self,
-        name: &str,
+        p: &ValueInfoProto,
         axis: usize,
         d: &DimensionProto,
         sizes: &HashMap<&str, usize>,
     ) -> Result<usize, OnnxError> {
+        let name = p.name();
         let fail = |why: String| Err(OnnxError::Port { name: cut(name), why });
         if let Some(value) = d.dim_value {
             return match usize::try_from(value) {
@@ -209,7 +218,7 @@ impl<'g> Reading<'g> {
         let place = format!("{name}:{axis}");
         let said = self.options.dims.iter().find(|(n, _)| *n == place).map(|(_, size)| *size);
         let named = || sizes.get(d.dim_param()).copied().filter(|_| !d.dim_param().is_empty());
-        let from_point = || self.given_shape(name).and_then(|dims| dims.get(axis)).copied();
+        let from_point = || self.given_shape(p).and_then(|dims| dims.get(axis)).copied();
         let first = || (axis == 0).then_some(self.options.batch);
         match said.or_else(named).or_else(from_point).or_else(first) {
             Some(0) => fail(format!("its axis {axis} cannot have size 0")),
@@ -306,6 +315,12 @@ impl<'g> Reading<'g> {
         }
         Ok(())
     }
+}
+
+/// The axes of an input, if the file says them.
+fn axes(p: &ValueInfoProto) -> Option<&[DimensionProto]> {
+    let shape = p.r#type.as_ref()?.tensor_type.as_ref()?.shape.as_ref()?;
+    Some(&shape.dim)
 }
 
 fn port(name: &str, fault: Fault) -> OnnxError {

@@ -35,10 +35,19 @@ pub use operators::operators;
 
 use crease_core::{Constant, Program};
 
-/// The sets of operators that are read.
+/// The versions of the set of operators that are read.
+///
+/// ```
+/// assert!(crease_formats::onnx::OPSETS.contains(&17));
+/// ```
 pub const OPSETS: std::ops::RangeInclusive<i64> = 7..=26;
 
 /// What becomes of the weights.
+///
+/// ```
+/// use crease_formats::onnx::Weights;
+/// assert_eq!(Weights::default(), Weights::Constants);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
     /// They are constants of the program.
@@ -80,6 +89,13 @@ impl Default for Limits {
 
 /// Data of a tensor that lies outside the model file. The location is relative and stays inside the folder as far as its text tells; who opens it
 /// sees to links.
+///
+/// ```
+/// use crease_formats::onnx::{External, Options};
+/// let read = |e: &External| if e.location == "weights.bin" { Ok(vec![0; e.length]) } else { Err("no such file".into()) };
+/// let options = Options { external: Some(&read), ..Options::default() };
+/// assert!(options.external.is_some());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct External {
     /// The file, relative to the folder of the model, with `/` between its parts.
@@ -133,7 +149,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// A model as a program.
+/// A model as a program, as [`parse_onnx`] returns it.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// The program.
