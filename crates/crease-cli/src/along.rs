@@ -15,6 +15,7 @@ pub fn vector(flag: &str, text: &str, source: &Source) -> Result<Vec<Rational>> 
 
 /// The coordinates of a point, one input after the other; what it does not name is 0.
 pub fn coordinates(point: &Point, source: &Source) -> Result<Vec<Rational>, PointError> {
+    let point = &source.fitted(point);
     let inputs = source.program.inputs();
     if point.iter().any(|(name, _, _)| inputs.iter().all(|i| &*i.name != name)) {
         // says which name is unknown, and which may be meant

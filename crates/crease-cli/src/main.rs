@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! source      FILE, -, -e, --program and --at become a program, its text and a point
+//! network     FILE.onnx, --batch, --dim, --weights and --element
 //! transform   --derive, --inline, --scalarize, --lower, --simplify
 //! how         --select and --technique
 //! errata      slips of the paper, as text and as JSON
@@ -36,6 +37,7 @@ mod how;
 mod interrupt;
 mod listing;
 mod many;
+mod network;
 mod progress;
 mod source;
 mod timing;
@@ -64,6 +66,7 @@ use writer::{Closed, Writer};
   crease clarke -e 'norm1(v)' --at v=[0,0]
   crease directional -e 'abs(x)' --at x=0 --along x=-1
   crease cost network.crease
+  crease grad network.onnx --at image.npy --element 3
   crease bench network.crease --at weights.json
   crease draw -e 'relu(x) * y' -o picture.svg
 

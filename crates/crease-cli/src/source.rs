@@ -1,11 +1,13 @@
-//! Where programs and points come from: FILE, `-`, `-e`, `--program` and `--at` become a program, its text and a point.
+//! Where programs and points come from: FILE, `-`, `-e`, `--program` and `--at` become a program, its text and a point. FILE may be a network in ONNX.
 
 use crate::fault;
+use crate::network::NetworkArgs;
 use crate::vectors::{Shapes, Vectors};
 use crate::writer;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use crease_core::{Program, Rational, Shape, Tensor, Text};
+use crease_core::{Constant, Program, Rational, Shape, Tensor, Text};
+use crease_formats::onnx::{Limits, looks_like_onnx};
 use crease_formats::{Module, Point, PointError, parse_expression_text, parse_point, parse_text};
 use std::fs::File;
 use std::io::Read;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 /// The flags that name a program and a point.
 #[derive(Args)]
 pub struct SourceArgs {
-    /// A file in the language of crease; `-` reads standard input
+    /// A file in the language of crease, or a network in ONNX (.onnx); `-` reads standard input
     #[arg(value_name = "FILE", required_unless_present = "expression")]
     file: Option<String>,
 
@@ -27,9 +29,12 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME")]
     program: Option<String>,
 
-    /// The point, such as `x=0,y=1/2,v=[1,2,3]`, or a .json or .npy file; with -e it also tells shapes
+    /// The point, such as `x=0,y=1/2,v=[1,2,3]`, or a .json, .npy or .npz file; with -e it also tells shapes
     #[arg(long, value_name = "POINT", allow_hyphen_values = true)]
     at: Option<String>,
+
+    #[command(flatten)]
+    network: NetworkArgs,
 }
 
 /// A program, and the point that was given.
@@ -37,6 +42,8 @@ pub struct Source {
     /// The program.
     pub program: Arc<Program>,
     given: Given,
+    /// The weights that are inputs, if it is a network.
+    weights: Option<Vec<(String, Constant)>>,
 }
 
 /// What `--at` said.
@@ -62,18 +69,49 @@ impl SourceArgs {
 
     fn load_given(&self, given: Given) -> Result<Source> {
         if let Some(text) = &self.expression {
+            self.network.for_programs()?;
             let text = Arc::new(Text::new("<expression>", text));
             let program = expression(&text, &given).map_err(|e| fault::text(&e, &text))?;
-            return Ok(Source { program: Arc::new(program), given });
+            return Ok(Source { program: self.network.picked(Arc::new(program))?, given, weights: None });
         }
         // clap sees to it that there is one or the other
         let path = self.file.as_deref().unwrap_or("-");
         let bytes = read_program(path)?;
+        if is_onnx(path) || path == "-" && looks_like_onnx(&bytes) {
+            return self.load_network(&bytes, path, given);
+        }
+        self.network.for_programs()?;
         let file = if path == "-" { "<stdin>" } else { path };
         let text = Arc::new(Text::new(file, utf8(bytes, file)?));
         let module = parse_text(&text).map_err(|e| fault::text(&e, &text))?;
         let program = pick(&module, self.program.as_deref(), file)?;
-        Ok(Source { program, given })
+        Ok(Source { program: self.network.picked(program)?, given, weights: None })
+    }
+
+    fn load_network(&self, bytes: &[u8], path: &str, given: Given) -> Result<Source> {
+        if self.program.is_some() {
+            bail!("--program is for files with several programs; an ONNX file holds one network");
+        }
+        let network = self.network.read(bytes, path, &given.shapes())?;
+        let program = self.network.picked(Arc::new(network.program))?;
+        Ok(Source { program, given, weights: Some(network.weights) })
+    }
+}
+
+impl Given {
+    /// The shapes of what was given, by names; an array without a name is any input.
+    fn shapes(&self) -> Vec<(String, Vec<usize>)> {
+        let array = |shape: &Shape| vec![(String::new(), shape.dims().to_vec())];
+        match self {
+            Given::Nothing | Given::Many(Shapes::Nothing) => Vec::new(),
+            Given::Point(point) => point.iter().map(|(name, shape, _)| (name.into(), shape.dims().to_vec())).collect(),
+            Given::Array(bytes) => {
+                let point = Point::from_npy(bytes, "x").ok();
+                point.as_ref().and_then(|p| p.shape_of("x")).map(array).unwrap_or_default()
+            }
+            Given::Many(Shapes::Named(shapes)) => shapes.iter().map(|(n, s)| (n.clone(), s.dims().to_vec())).collect(),
+            Given::Many(Shapes::Nameless(shape)) => array(shape),
+        }
     }
 }
 
@@ -85,7 +123,7 @@ impl Source {
 
     /// The values of the program's inputs, in order.
     pub fn inputs(&self) -> Result<Vec<Tensor<Rational>>> {
-        let names: Vec<&str> = self.program.inputs().iter().map(|i| &*i.name).collect();
+        let names = self.own_inputs();
         let from_array;
         let point = match (&self.given, &names[..]) {
             (Given::Nothing | Given::Many(_), _) => &Point::default(),
@@ -100,9 +138,38 @@ impl Source {
                 names.len()
             ),
         };
-        let bound = point.bind(&self.program)?;
+        let bound = self.completed(point)?.bind(&self.program)?;
         let tensors = bound.into_iter().map(|(shape, data)| Tensor::new(shape, data));
         tensors.collect::<Option<_>>().ok_or_else(|| anyhow!("a value of the point does not fill its shape"))
+    }
+
+    /// The names of the inputs that are no weights.
+    pub fn own_inputs(&self) -> Vec<&str> {
+        let weights = self.weights.as_ref().map_or(0, Vec::len);
+        let inputs = self.program.inputs();
+        inputs[..inputs.len() - weights].iter().map(|i| &*i.name).collect()
+    }
+
+    /// Whether it is a network from a file, whose names and shapes users did not choose.
+    pub fn is_network(&self) -> bool {
+        self.weights.is_some()
+    }
+
+    /// A point or a direction in the names and shapes of a network.
+    pub fn fitted(&self, point: &Point) -> Point {
+        if self.is_network() { point.fit(&self.program) } else { point.clone() }
+    }
+
+    /// The same, with the weights of the file where the point has none.
+    pub fn completed(&self, point: &Point) -> Result<Point, PointError> {
+        let mut point = self.fitted(point);
+        for (name, values) in self.weights.iter().flatten() {
+            if point.get(name).is_none() {
+                let numbers = values.data().iter().map(|&x| Rational::from_f64(x).unwrap_or_default()).collect();
+                point.insert(name.clone(), values.shape().clone(), numbers)?;
+            }
+        }
+        Ok(point)
     }
 }
 
@@ -141,8 +208,8 @@ pub fn named_point(flag: &str, text: &str, source: &Source) -> Result<Point> {
     match read_named(flag, text)? {
         Given::Nothing | Given::Many(_) => Ok(Point::default()),
         Given::Point(point) => Ok(point),
-        Given::Array(bytes) => match source.program.inputs() {
-            [input] => Ok(Point::from_npy(&bytes, &input.name)?),
+        Given::Array(bytes) => match &source.own_inputs()[..] {
+            [input] => Ok(Point::from_npy(&bytes, input)?),
             inputs => bail!(
                 "{flag}: an NPY file holds one array, but `{}` has {} inputs; give a JSON file",
                 source.program.name(),
@@ -158,13 +225,16 @@ fn read_point(text: &str) -> Result<Given> {
 
 fn read_named(flag: &str, text: &str) -> Result<Given> {
     let ends = |extension: &str| text.to_ascii_lowercase().ends_with(extension);
-    if !ends(".json") && !ends(".npy") {
+    if !ends(".json") && !ends(".npy") && !ends(".npz") {
         return parse_point(text).map(Given::Point).map_err(|e| in_point(e, flag, text));
     }
     let bytes = read_bytes(text)?;
     if ends(".npy") {
         Point::from_npy(&bytes, "x").map_err(|e| anyhow!("{text}: {e}"))?;
         return Ok(Given::Array(bytes));
+    }
+    if ends(".npz") {
+        return Ok(Given::Point(Point::from_npz(&bytes).map_err(|e| anyhow!("{text}: {e}"))?));
     }
     let json = utf8(bytes, text)?;
     Ok(Given::Point(Point::from_json(&json).map_err(|e| anyhow!("{text}: {e}"))?))
@@ -178,11 +248,18 @@ fn in_point(e: PointError, flag: &str, text: &str) -> anyhow::Error {
     }
 }
 
+fn is_onnx(path: &str) -> bool {
+    path.to_ascii_lowercase().ends_with(".onnx")
+}
+
 fn read_program(path: &str) -> Result<Vec<u8>> {
-    if path.to_ascii_lowercase().ends_with(".onnx") {
-        bail!("{path}: ONNX files come with a later release; this one reads programs in the language of crease");
+    if !is_onnx(path) {
+        return read_input(path);
     }
-    read_input(path)
+    // one byte more than may be read is enough to see that there is more
+    let mut bytes = Vec::new();
+    open(path)?.take(Limits::DEFAULT.bytes + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
+    Ok(bytes)
 }
 
 /// The bytes of a file, or of standard input if the path is `-`.

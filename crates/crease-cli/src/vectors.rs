@@ -114,8 +114,9 @@ impl Vectors {
             return Ok(None);
         };
         let inputs = source.program.inputs();
-        let coordinates = match vector {
+        let coordinates = match named(vector, source) {
             Vector::Named(point) => {
+                let point = source.completed(&point).map_err(|e| anyhow!("{told}: {e}"))?;
                 let missing = inputs.iter().find(|i| point.get(&i.name).is_none());
                 match missing {
                     Some(input) if point.iter().all(|(name, ..)| is_input(source, name)) => {
@@ -148,6 +149,19 @@ impl Vectors {
             });
         }
         Ok(all)
+    }
+}
+
+/// A vector without names, for a network with one input, is the value of that.
+fn named(vector: Vector, source: &Source) -> Vector {
+    match (vector, &source.own_inputs()[..]) {
+        (Vector::Coordinates(shape, values), [name]) if source.is_network() => {
+            let mut point = Point::default();
+            // as many numbers as the shape has: they were read so
+            let _ = point.insert(name.to_string(), shape, values);
+            Vector::Named(point)
+        }
+        (vector, _) => vector,
     }
 }
 

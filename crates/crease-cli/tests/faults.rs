@@ -165,7 +165,10 @@ fn files_that_cannot_be_read() {
     let path = file("bytes", "bytes.crease", b"program f(x) = \xff");
     let message = fault(&["eval", &path]);
     assert!(message.ends_with("bytes.crease is not UTF-8 text: byte 15 is 0xff\n"), "{message}");
-    assert!(fault(&["eval", "net.onnx"]).contains("ONNX files come with a later release"));
+    assert_eq!(fault(&["eval", "net.onnx"]), "there is no file net.onnx\n");
+    let path = file("bytes", "net.onnx", "program f(x) = x");
+    assert!(fault(&["eval", &path]).contains("this is no ONNX model"), "{}", fault(&["eval", &path]));
+    assert!(fault(&["eval", "-e", "x", "--batch", "2"]).contains("for ONNX files"));
 }
 
 #[test]

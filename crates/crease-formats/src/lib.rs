@@ -1,4 +1,4 @@
-//! Bytes to types and back: the text language of crease, the points at which programs are run, and formulas in DIMACS.
+//! Bytes to types and back: the text language of crease, networks in ONNX, the points at which programs are run, and formulas in DIMACS.
 //!
 //! Everything in this crate turns bytes or text into the types of [`crease_core`], or the other way round, and does
 //! nothing else: no file is opened, nothing is printed, nothing is computed.
@@ -13,9 +13,11 @@
 //! ```
 
 pub mod dimacs;
+pub mod onnx;
 pub mod point;
 pub mod text;
 
 pub use dimacs::{Cnf, DimacsError, parse_dimacs};
+pub use onnx::{Network, OnnxError, parse_onnx};
 pub use point::{Point, PointError, parse_point};
 pub use text::{Module, TextError, parse, parse_bytes, parse_expression, parse_expression_text, parse_text};

@@ -1,18 +1,22 @@
-//! Points: the inputs of a program, as text, JSON or NPY.
+//! Points: the inputs of a program, as text, JSON, NPY or NPZ.
 //!
 //! Text such as `x=0,y=1/2,v=[1,2,3]` enters, exact numbers with names and shapes leave. [`Point::bind`] puts them in the
 //! order of a program's inputs and says what is missing, unknown or of the wrong shape. Nothing is reshaped, rounded or
 //! filled in; and nothing is read from files here. Of many points, the [`List`] of them in JSON and the [`Rows`] of an NPY array come one
 //! at a time.
 
+mod fit;
 mod list;
 mod npy;
+mod npz;
 mod values;
 
 use crease_core::{Program, Rational, Shape};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use values::Reader;
+
+pub(crate) use fit::identifier;
 
 pub use list::{List, ListError, Member};
 pub use npy::Rows;
@@ -114,6 +118,9 @@ pub enum PointError {
     /// Bytes that are not an array of numbers in NPY format.
     #[error("the point is not an NPY array of numbers: {0}")]
     Npy(String),
+    /// Bytes that are not an archive of such arrays.
+    #[error("the point is not an NPZ archive of arrays: {0}")]
+    Npz(String),
 }
 
 fn detail(why: &str) -> String {
@@ -183,7 +190,30 @@ impl Point {
         Ok(point)
     }
 
-    fn insert(&mut self, name: String, shape: Shape, values: Vec<Rational>) -> Result<(), PointError> {
+    /// Reads an archive in NPZ format: the arrays in it are the values of the inputs of their names.
+    ///
+    /// ```
+    /// let error = crease_formats::Point::from_npz(b"PK").unwrap_err();
+    /// assert_eq!(error.to_string(), "the point is not an NPZ archive of arrays: it is no ZIP archive");
+    /// ```
+    pub fn from_npz(bytes: &[u8]) -> Result<Point, PointError> {
+        npz::read(bytes)
+    }
+
+    /// Adds a value; as many numbers as the shape has.
+    ///
+    /// ```
+    /// use crease_core::{Rational, Shape};
+    /// let mut point = crease_formats::parse_point("x=1")?;
+    /// point.insert("y".into(), Shape::scalar(), vec![Rational::ONE])?;
+    /// assert!(point.insert("y".into(), Shape::scalar(), vec![Rational::ONE]).is_err());
+    /// # Ok::<(), crease_formats::PointError>(())
+    /// ```
+    pub fn insert(&mut self, name: String, shape: Shape, values: Vec<Rational>) -> Result<(), PointError> {
+        if shape.len() != values.len() {
+            let why = format!("shape {shape} needs {} numbers, got {}", shape.len(), values.len());
+            return Err(PointError::Ragged { name, why });
+        }
         if self.by_name.insert(name.clone(), self.entries.len()).is_some() {
             return Err(PointError::Duplicate(name));
         }

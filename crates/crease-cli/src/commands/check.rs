@@ -2,6 +2,7 @@
 
 use crate::fault;
 use crate::flags::{self, PrecisionArgs};
+use crate::network::NetworkArgs;
 use crate::source::{Source, SourceArgs, read_input};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser};
@@ -54,6 +55,9 @@ pub struct Check {
     /// The output that the certificate is about, counted from 0, where the program has several
     #[arg(long, value_name = "K")]
     output: Option<usize>,
+
+    #[command(flatten)]
+    network: NetworkArgs,
 
     #[command(flatten)]
     precision: PrecisionArgs,
@@ -125,7 +129,8 @@ impl Check {
         let flags = [("expression", &self.expression), ("program", &self.program), ("at", &self.at)];
         let flags = flags.into_iter().filter_map(|(flag, value)| Some(format!("--{flag}={}", value.as_ref()?)));
         let file = self.file.iter().flat_map(|f| ["--".to_string(), f.clone()]);
-        let args: Vec<String> = ["check".to_string()].into_iter().chain(flags).chain(file).collect();
+        let args: Vec<String> =
+            ["check".to_string()].into_iter().chain(flags).chain(self.network.arguments()).chain(file).collect();
         if self.file.is_none() && self.expression.is_none() {
             if self.at.is_some() || self.output.is_some() {
                 let message = "--at and --output belong to a program: give FILE or -e EXPR, too\n";

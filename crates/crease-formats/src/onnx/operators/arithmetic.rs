@@ -1,0 +1,215 @@
+//! Arithmetic and smooth functions, element by element.
+
+use crate::onnx::call::{Call, Results, one, rational, together};
+use crate::onnx::error::{Fault, refuse};
+use crate::onnx::values::{Data, Known, Value};
+use crease_core::{Atom, Kink, Lane, Op, Rational, Smooth};
+
+/// The arguments as atoms, for an operation that spreads them over one another. A single known number is a constant of the table where the others
+/// have the shape of the result, since constants fit everywhere.
+fn operands(c: &mut Call<'_>) -> Result<Vec<Atom>, Fault> {
+    let values = (0..c.args.len()).map(|i| c.need(i)).collect::<Result<Vec<_>, _>>()?;
+    let mut all: Vec<usize> = Vec::new();
+    for v in &values {
+        all = together(&all, &v.dims(c.b))?;
+    }
+    let whole = values.iter().any(|v| matches!(v, Value::Real(_)) && v.dims(c.b) == all);
+    let mut atoms = Vec::new();
+    for v in &values {
+        atoms.push(match v {
+            Value::Known(Known { data: Data::Float(d), .. }) if whole && d.len() == 1 => c.constant(d[0])?,
+            _ => c.atom(v)?,
+        });
+    }
+    Ok(atoms)
+}
+
+fn binary(c: &mut Call<'_>, op: Op) -> Results {
+    let args = operands(c)?;
+    one(c.apply(op, &args)?)
+}
+
+fn unary(c: &mut Call<'_>, op: impl Into<Op>) -> Results {
+    let x = c.real(0)?;
+    one(c.apply(op, &[x])?)
+}
+
+pub fn add(c: &mut Call<'_>) -> Results {
+    binary(c, Op::Add)
+}
+
+pub fn sub(c: &mut Call<'_>) -> Results {
+    binary(c, Op::Sub)
+}
+
+pub fn mul(c: &mut Call<'_>) -> Results {
+    binary(c, Op::Mul)
+}
+
+pub fn div(c: &mut Call<'_>) -> Results {
+    if let Some(Value::Known(Known { data: Data::Float(d), .. })) = c.arg(1)
+        && d.contains(&0.0)
+    {
+        return refuse("it divides by a constant that is 0");
+    }
+    binary(c, Op::Div)
+}
+
+pub fn abs(c: &mut Call<'_>) -> Results {
+    unary(c, Kink::Abs)
+}
+
+pub fn neg(c: &mut Call<'_>) -> Results {
+    unary(c, Op::Neg)
+}
+
+pub fn exp(c: &mut Call<'_>) -> Results {
+    unary(c, Smooth::Exp)
+}
+
+pub fn log(c: &mut Call<'_>) -> Results {
+    unary(c, Smooth::Log)
+}
+
+pub fn sqrt(c: &mut Call<'_>) -> Results {
+    unary(c, Smooth::Sqrt)
+}
+
+pub fn sin(c: &mut Call<'_>) -> Results {
+    unary(c, Smooth::Sin)
+}
+
+pub fn cos(c: &mut Call<'_>) -> Results {
+    unary(c, Smooth::Cos)
+}
+
+pub fn tanh(c: &mut Call<'_>) -> Results {
+    unary(c, Smooth::Tanh)
+}
+
+pub fn sigmoid(c: &mut Call<'_>) -> Results {
+    unary(c, Smooth::Sigmoid)
+}
+
+pub fn softplus(c: &mut Call<'_>) -> Results {
+    unary(c, Smooth::Softplus)
+}
+
+pub fn reciprocal(c: &mut Call<'_>) -> Results {
+    unary(c, Smooth::Inv)
+}
+
+/// The largest or smallest of all arguments.
+fn extreme(c: &mut Call<'_>, kink: Kink) -> Results {
+    if c.args.len() == 1 {
+        return Ok(vec![c.need(0)?]);
+    }
+    let args = operands(c)?;
+    let mut dims = Vec::new();
+    for &a in &args {
+        dims = together(&dims, &c.shape(a))?;
+    }
+    let args = args.iter().map(|&a| if a.value().is_none() { Ok(a) } else { c.spread(a, &dims) });
+    let args = args.collect::<Result<Vec<_>, _>>()?;
+    one(c.b.lane(&kink, &args)?[0])
+}
+
+pub fn max(c: &mut Call<'_>) -> Results {
+    extreme(c, Kink::Max(Lane::Args))
+}
+
+pub fn min(c: &mut Call<'_>) -> Results {
+    extreme(c, Kink::Min(Lane::Args))
+}
+
+fn total(c: &mut Call<'_>) -> Result<Atom, Fault> {
+    let args = operands(c)?;
+    let mut sum = args[0];
+    for &a in &args[1..] {
+        sum = c.apply(Op::Add, &[sum, a])?;
+    }
+    Ok(sum)
+}
+
+pub fn sum(c: &mut Call<'_>) -> Results {
+    one(total(c)?)
+}
+
+pub fn mean(c: &mut Call<'_>) -> Results {
+    let (sum, n) = (total(c)?, c.args.len() as i64);
+    let share = Rational::new(1, n).unwrap_or(Rational::ONE);
+    let share = c.b.constant(share);
+    one(if n == 1 { sum } else { c.apply(Op::Mul, &[sum, share])? })
+}
+
+/// `x` between two bounds, either of which may be left out: parameters up to version 10, arguments from then on.
+pub fn clip(c: &mut Call<'_>) -> Results {
+    let (low, high) = if c.opset < 11 {
+        let bound = |name: &str| if c.has(name) { c.float(name, 0.0).map(Some) } else { Ok(None) };
+        (bound("min")?, bound("max")?)
+    } else {
+        (c.fixed_number(1, "min")?, c.fixed_number(2, "max")?)
+    };
+    if low.is_some_and(f64::is_nan) || high.is_some_and(f64::is_nan) {
+        return refuse("a bound is NaN");
+    }
+    // infinite bounds, and the largest floats which old exporters write for them, bound nothing
+    let bounds = |x: &f64| x.abs() < f64::from(f32::MAX);
+    let mut y = c.real(0)?;
+    if let Some(low) = low.filter(bounds) {
+        let low = c.constant(low)?;
+        y = c.at_least(y, low)?;
+    }
+    if let Some(high) = high.filter(bounds) {
+        let high = c.constant(high)?;
+        y = c.at_most(y, high)?;
+    }
+    one(y)
+}
+
+/// `x` to a constant power.
+pub fn pow(c: &mut Call<'_>) -> Results {
+    let Some(exponent) = c.fixed(1, "exponent")? else { return refuse("it has no exponent") };
+    let numbers = exponent.as_floats().unwrap_or_default();
+    let (Some(&k), dims) = (numbers.first(), exponent.dims.clone()) else { return refuse("it has no exponent") };
+    if numbers.iter().any(|&n| n != k) {
+        return refuse("exponents that differ from element to element are not supported");
+    }
+    let x = c.real(0)?;
+    let all = together(&c.shape(x), &dims)?;
+    let x = c.spread(x, &all)?;
+    one(real_power(c, x, k)?)
+}
+
+/// A power: by products where the exponent is an integer, by square roots where it has quarters, else by exponential and logarithm, which is for positive
+/// numbers.
+pub fn real_power(c: &mut Call<'_>, x: Atom, k: f64) -> Result<Atom, Fault> {
+    let whole = |k: f64| (k.fract() == 0.0 && k.abs() <= 1024.0).then_some(k as i32);
+    if k == 0.0 {
+        let n = c.b.shape(x).len();
+        c.budget.spend(n)?;
+        return Known::floats(c.shape(x), vec![1.0; n]).atom(c.b);
+    }
+    if k == 1.0 {
+        return Ok(x);
+    }
+    let powered = |c: &mut Call<'_>, x: Atom, n: i32| match n {
+        1 => Ok(x),
+        -1 => c.apply(Smooth::Inv, &[x]),
+        n => c.apply(Smooth::Power(n), &[x]),
+    };
+    if let Some(n) = whole(k) {
+        return powered(c, x, n);
+    }
+    let mut root = x;
+    for parts in [2.0, 4.0] {
+        root = c.apply(Smooth::Sqrt, &[root])?;
+        if let Some(n) = whole(k * parts) {
+            return powered(c, root, n);
+        }
+    }
+    let (log, k) = (c.apply(Smooth::Log, &[x])?, rational(k)?);
+    let k = c.b.constant(k);
+    let grown = c.apply(Op::Mul, &[log, k])?;
+    c.apply(Smooth::Exp, &[grown])
+}
