@@ -30,6 +30,11 @@ fn functions_of_single_numbers() {
     each("Sin", f64::sin);
     each("Cos", f64::cos);
     each("Tanh", f64::tanh);
+    each("Tan", f64::tan);
+    each("Atan", f64::atan);
+    each("Sinh", f64::sinh);
+    each("Cosh", f64::cosh);
+    each("Asinh", f64::asinh);
     each("Sigmoid", |x| 1.0 / (1.0 + (-x).exp()));
     each("Softplus", |x| x.exp().ln_1p());
     each("Softsign", |x| x / (1.0 + x.abs()));
@@ -46,6 +51,12 @@ fn functions_of_single_numbers() {
     });
     assert!(near(&on("Log", &[1.0, 4.0], &[]), &[0.0, 4f64.ln()]));
     assert!(near(&on("Sqrt", &[0.25, 4.0], &[]), &[0.5, 2.0]));
+    let inside = [-0.5f64, 0.25];
+    assert!(near(&on("Asin", &inside, &[]), &inside.map(f64::asin)));
+    assert!(near(&on("Acos", &inside, &[]), &inside.map(f64::acos)));
+    assert!(near(&on("Atanh", &inside, &[]), &inside.map(f64::atanh)));
+    assert!(near(&on("Acosh", &[1.5, 3.0], &[]), &[1.5f64.acosh(), 3f64.acosh()]));
+    assert!(near(&on("Erf", &[0.0, 0.5, -1.0], &[]), &[0.0, 0.520_499_877_813_046_5, -0.842_700_792_949_714_9]));
 }
 
 #[test]
@@ -70,8 +81,11 @@ fn parameters_of_activations() {
     let gelu = apply(20, "Gelu", (&[1], &[1.0]), vec![], &[("approximate", A::S("tanh"))]);
     let inner: f64 = (2.0 / std::f64::consts::PI).sqrt() * 1.044715;
     is(gelu, &[1], &[0.5 * (1.0 + inner.tanh())]);
-    let m = model(20, vec![port("x", &[1])], vec![], vec![node("Gelu", "x", "y", &[])], &["y"]);
-    assert!(message(&m).contains("error function"), "{}", message(&m));
+    // 1 and -1 times the normal distribution function there
+    assert!(near(&on("Gelu", &[1.0, -1.0], &[]), &[0.841_344_746_068_542_9, -0.158_655_253_931_457_05]));
+    let m =
+        model(20, vec![port("x", &[1])], vec![], vec![node("Gelu", "x", "y", &[("approximate", A::S("erf"))])], &["y"]);
+    assert!(message(&m).contains("none and tanh are"), "{}", message(&m));
 }
 
 #[test]

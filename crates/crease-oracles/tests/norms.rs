@@ -158,6 +158,11 @@ fn there_are_infinitely_many_gradients() {
     // to first order it cancels; where x and y are as small as z^2 it does not
     let found = all("program f(x, y, z) = norm2(x, y) - norm2(x + z^2, y)");
     assert!(!found.complete(), "{found:?}");
+    // an absolute value along all directions; beside them the gradient turns
+    for text in ["sqrt(x^2 + y^4)", "norm2(x, y^2)", "norm2(x, x + y^2)"] {
+        assert!(!all(&format!("program f(x, y) = {text}")).complete(), "{text}");
+    }
+    assert!(all("program f(x, y) = sqrt((x + y^2)^2)").complete());
     // where it cancels the list is whole
     let found = all("program f(x, y) = norm2(x, y) - norm2(y, x) + abs(x)");
     assert_eq!((found.complete(), found.gradients.len()), (true, 2));

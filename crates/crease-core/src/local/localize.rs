@@ -212,6 +212,8 @@ pub(super) struct Localizer<'p> {
     /// whether the kink at hand has curved arguments, and those kinks that have
     pub bent: bool,
     pub curved: Vec<NodeId>,
+    /// kinks that are maxima to first order only
+    pub to_first_order: Vec<NodeId>,
     /// the equation of the root program that is being worked on, and the operation there that may have a kink
     pub origin: usize,
     pub operation: &'static str,
@@ -243,6 +245,7 @@ impl<'p> Localizer<'p> {
                 exactness: Exactness::Exact,
                 precision,
                 curved: false,
+                to_first_order: false,
             },
             zero: NodeId(directions as u32),
             precision,
@@ -252,6 +255,7 @@ impl<'p> Localizer<'p> {
             unfinished: Vec::new(),
             bent: false,
             curved: Vec::new(),
+            to_first_order: Vec::new(),
             origin: 0,
             operation: "",
             numbers: 0,
@@ -512,6 +516,7 @@ impl Localizer<'_> {
             self.model.exactness = Exactness::Enclosed { bits: self.precision.bits };
         }
         self.model.curved = self.curved.iter().any(|n| used[n.index()]);
+        self.model.to_first_order = self.to_first_order.iter().any(|n| used[n.index()]);
         for (node, equation, operation, tie) in self.unfinished {
             if used[node.index()] {
                 self.model.kinks.push(ActiveKink { node, operation, site: site(equation), tie });

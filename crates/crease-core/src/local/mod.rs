@@ -150,6 +150,8 @@ pub struct LocalModel {
     precision: Precision,
     /// Whether an active kink has an argument that is not piecewise affine near the point.
     curved: bool,
+    /// Whether an active kink is a maximum to first order only.
+    to_first_order: bool,
 }
 
 impl LocalModel {
@@ -288,6 +290,19 @@ impl LocalModel {
     /// ```
     pub fn has_affine_kinks(&self) -> bool {
         !self.curved
+    }
+
+    /// Whether every active kink is a maximum of smooth functions around the point, and not only to first order. A Euclidean norm of several curved arguments
+    /// may be an absolute value along directions, and turn beside them.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, sqrt, trace, Rational, Tensor};
+    /// let zeros = vec![Tensor::scalar(Rational::ZERO); 2];
+    /// let p = trace(2, |x| sqrt(x[0].powi(2) + x[1].powi(4))).unwrap(); // |x| along all directions, but not where x is as small as y^2
+    /// assert!(!localize(&p, &zeros).unwrap().has_kinks_around());
+    /// ```
+    pub fn has_kinks_around(&self) -> bool {
+        !self.to_first_order
     }
 
     /// Whether every coefficient in the model is exact.

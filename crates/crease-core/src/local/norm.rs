@@ -178,8 +178,12 @@ impl Localizer<'_> {
         let shares: Option<Vec<(u32, Rational)>> = moving.iter().zip(ratios).map(share).collect();
         let down = self.negated(node)?;
         let size = self.max(&[down, node], |_| Tie::Line { shares })?;
-        let straight = if moving.len() == squares.len() { class } else { class.bent() };
-        Ok((self.linear(&[(&scale, size)])?, straight))
+        // one square has that root around the point, too; several only if nothing of them is curved
+        let straight = class != Class::Curved && moving.len() == squares.len();
+        if squares.len() > 1 && self.bent {
+            self.to_first_order.push(size);
+        }
+        Ok((self.linear(&[(&scale, size)])?, if straight { class } else { class.bent() }))
     }
 
     fn root(&self, x: &Rational) -> Result<Mixed, LocalError> {

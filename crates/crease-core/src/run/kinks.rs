@@ -82,6 +82,7 @@ impl<N: Number> Observer<N> for Watch {
         }
         if let Op::Smooth(f) = e.op
             && !f.facts().edges.is_empty()
+            && e.args[0].value().is_some()
         {
             // where it has a value and no slope, unless it is a Euclidean norm in other words
             for k in 0..len {

@@ -63,7 +63,8 @@ fn table() -> String {
     for item in items() {
         let [g, gd, all] = costs(&item);
         let number = |x: &Option<Rational>| x.as_ref().map_or(String::new(), |x| format!("{:.3}", x.to_f64()));
-        let cells = overheads(&item).each_ref().map(number).map(|x| x.trim_end_matches('0').trim_end_matches('.').to_string());
+        let cells =
+            overheads(&item).each_ref().map(number).map(|x| x.trim_end_matches('0').trim_end_matches('.').to_string());
         out += &format!("| `{}` | {g} | {gd} | {all} | {} |\n", item.name(), cells.join(" | "));
     }
     out

@@ -99,6 +99,10 @@ impl Arithmetic {
                 }
             }
         }
+        // a ball may be known to be 0, as 0 over anything is
+        if self.sign(x)? == Ordering::Equal {
+            return Ok(Number::zero());
+        }
         let name = name("sqrt", 0, &[x.name()]);
         let ball = self.positive(x, "the square root of a negative number")?;
         let mid = self.context.sqrt(ball.mid.repr());

@@ -274,7 +274,8 @@ impl Session<'_> {
         let straight = model.has_affine_kinks();
         let mut tree = Tree::new(&normal, limits, &mut tell, whole, seams || !straight, &mut generic);
         let limit = tree.visit();
-        let first_order = !straight && !independent(&normal) || tree.left_out();
+        let all_taken = straight || model.has_kinks_around() && independent(&normal);
+        let first_order = !all_taken || tree.left_out();
         let limit = limit.or(first_order.then_some(EnumerateLimit::FirstOrder));
         let (gradients, cells, work) = tree.into_found();
         Ok(Neighbours { gradients, cells, limit, exact: true, work, all_vertices })

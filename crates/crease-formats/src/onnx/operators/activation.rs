@@ -130,26 +130,12 @@ pub fn swish(c: &mut Call<'_>) -> Results {
     one(c.apply(Op::Mul, &[x, gate])?)
 }
 
-/// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`: the exact one needs the error function.
+/// `x` times the normal distribution function of x, or its approximation with a hyperbolic tangent.
 pub fn gelu(c: &mut Call<'_>) -> Results {
-    match c.word("approximate", "none")?.as_str() {
-        "tanh" => {}
-        "none" => {
-            return refuse(
-                "Gelu without approximation needs the error function, which is not supported; approximate = tanh is",
-            );
-        }
-        other => return refuse(format!("approximate = {other} is not supported; tanh is")),
-    }
     let x = c.real(0)?;
-    let [cubic, scale, unit, half] = [0.044715, (2.0 / std::f64::consts::PI).sqrt(), 1.0, 0.5].map(|k| c.constant(k));
-    let (cubic, scale, unit, half) = (cubic?, scale?, unit?, half?);
-    let cube = c.apply(Smooth::Power(3), &[x])?;
-    let cube = c.apply(Op::Mul, &[cube, cubic])?;
-    let inner = c.apply(Op::Add, &[x, cube])?;
-    let inner = c.apply(Op::Mul, &[inner, scale])?;
-    let gate = c.apply(Smooth::Tanh, &[inner])?;
-    let gate = c.apply(Op::Add, &[gate, unit])?;
-    let halved = c.apply(Op::Mul, &[x, half])?;
-    one(c.apply(Op::Mul, &[halved, gate])?)
+    match c.word("approximate", "none")?.as_str() {
+        "none" => one(c.b.gelu(x)?),
+        "tanh" => one(c.b.gelu_tanh(x)?),
+        other => refuse(format!("approximate = {other} is not supported; none and tanh are")),
+    }
 }

@@ -63,40 +63,35 @@ pub fn neg(c: &mut Call<'_>) -> Results {
     unary(c, Op::Neg)
 }
 
-pub fn exp(c: &mut Call<'_>) -> Results {
-    unary(c, Smooth::Exp)
+/// Functions of one number that the table of smooth functions has.
+macro_rules! smooth {
+    ($($name:ident $f:ident)*) => {$(
+        pub fn $name(c: &mut Call<'_>) -> Results {
+            unary(c, Smooth::$f)
+        }
+    )*};
 }
 
-pub fn log(c: &mut Call<'_>) -> Results {
-    unary(c, Smooth::Log)
-}
-
-pub fn sqrt(c: &mut Call<'_>) -> Results {
-    unary(c, Smooth::Sqrt)
-}
-
-pub fn sin(c: &mut Call<'_>) -> Results {
-    unary(c, Smooth::Sin)
-}
-
-pub fn cos(c: &mut Call<'_>) -> Results {
-    unary(c, Smooth::Cos)
-}
-
-pub fn tanh(c: &mut Call<'_>) -> Results {
-    unary(c, Smooth::Tanh)
-}
-
-pub fn sigmoid(c: &mut Call<'_>) -> Results {
-    unary(c, Smooth::Sigmoid)
-}
-
-pub fn softplus(c: &mut Call<'_>) -> Results {
-    unary(c, Smooth::Softplus)
-}
-
-pub fn reciprocal(c: &mut Call<'_>) -> Results {
-    unary(c, Smooth::Inv)
+smooth! {
+    acos Acos
+    acosh Acosh
+    asin Asin
+    asinh Asinh
+    atan Atan
+    atanh Atanh
+    cos Cos
+    cosh Cosh
+    erf Erf
+    exp Exp
+    log Log
+    reciprocal Inv
+    sigmoid Sigmoid
+    sin Sin
+    sinh Sinh
+    softplus Softplus
+    sqrt Sqrt
+    tan Tan
+    tanh Tanh
 }
 
 /// The largest or smallest of all arguments.
@@ -181,32 +176,20 @@ pub fn pow(c: &mut Call<'_>) -> Results {
     one(real_power(c, x, k)?)
 }
 
-/// A power: by products where the exponent is an integer, by square roots where it has quarters, else by exponential and logarithm, which is for positive
-/// numbers.
+/// A power: one operation where its exponent is a fraction of 32 bits, else by exponential and logarithm, which is for positive numbers.
 pub fn real_power(c: &mut Call<'_>, x: Atom, k: f64) -> Result<Atom, Fault> {
-    let whole = |k: f64| (k.fract() == 0.0 && k.abs() <= 1024.0).then_some(k as i32);
     if k == 0.0 {
         let n = c.b.shape(x).len();
         c.budget.spend(n)?;
         return Known::floats(c.shape(x), vec![1.0; n]).atom(c.b);
     }
-    if k == 1.0 {
-        return Ok(x);
-    }
-    let powered = |c: &mut Call<'_>, x: Atom, n: i32| match n {
-        1 => Ok(x),
-        -1 => c.apply(Smooth::Inv, &[x]),
-        n => c.apply(Smooth::Power(n), &[x]),
-    };
-    if let Some(n) = whole(k) {
-        return powered(c, x, n);
-    }
-    let mut root = x;
-    for parts in [2.0, 4.0] {
-        root = c.apply(Smooth::Sqrt, &[root])?;
-        if let Some(n) = whole(k * parts) {
-            return powered(c, root, n);
-        }
+    let small = |n: i64| i32::try_from(n).ok();
+    let power = rational(k)?.small_parts().and_then(|(p, q)| Smooth::power(small(p)?, small(q)?));
+    match power {
+        Some(Smooth::Power(1)) => return Ok(x),
+        Some(Smooth::Power(-1)) => return c.apply(Smooth::Inv, &[x]),
+        Some(power) => return c.apply(power, &[x]),
+        None => {}
     }
     let (log, k) = (c.apply(Smooth::Log, &[x])?, rational(k)?);
     let k = c.b.constant(k);

@@ -55,8 +55,14 @@ macro_rules! table {
 // in the order of the alphabet; `fold` computes any of them on integers, and on truth values, where it can
 table! {
     "Abs" 1 to 1 [] arithmetic::abs, "";
+    "Acos" 1 to 1 [] arithmetic::acos, "";
+    "Acosh" 1 to 1 [] arithmetic::acosh, "";
     "Add" 2 to 2 [] arithmetic::add, "";
     "And" 2 to 2 [] fold::only, "of constants";
+    "Asin" 1 to 1 [] arithmetic::asin, "";
+    "Asinh" 1 to 1 [] arithmetic::asinh, "";
+    "Atan" 1 to 1 [] arithmetic::atan, "";
+    "Atanh" 1 to 1 [] arithmetic::atanh, "";
     "AveragePool" 1 to 1 ["auto_pad" "ceil_mode" "count_include_pad" "dilations" "kernel_shape" "pads" "strides"] pool::average, "";
     "BatchNormalization" 5 to 5 ["epsilon" "momentum" "spatial" "training_mode"] normal::batch, "not in training";
     "Cast" 1 to 1 ["to" "saturate" "round_mode"] constants::cast, "to floats; of constants to any type";
@@ -70,18 +76,20 @@ table! {
     "Conv" 2 to 3 ["auto_pad" "dilations" "group" "kernel_shape" "pads" "strides"] conv::conv, "";
     "ConvTranspose" 2 to 3 ["auto_pad" "dilations" "group" "kernel_shape" "output_padding" "output_shape" "pads" "strides"] conv::transposed, "";
     "Cos" 1 to 1 [] arithmetic::cos, "";
+    "Cosh" 1 to 1 [] arithmetic::cosh, "";
     "DepthToSpace" 1 to 1 ["blocksize" "mode"] structure::depth_to_space, "";
     "Div" 2 to 2 [] arithmetic::div, "";
     "Dropout" 1 to 3 ["ratio" "seed"] structure::dropout, "not in training";
     "Einsum" 1 to 2 ["equation"] einsum::einsum, "no ellipsis, no letter twice in one argument";
     "Elu" 1 to 1 ["alpha"] activation::elu, "";
     "Equal" 2 to 2 [] fold::only, "of constants";
+    "Erf" 1 to 1 [] arithmetic::erf, "";
     "Exp" 1 to 1 [] arithmetic::exp, "";
     "Expand" 2 to 2 [] structure::expand, "constant shape";
     "Flatten" 1 to 1 ["axis"] structure::flatten, "";
     "Floor" 1 to 1 [] fold::only, "of constants";
     "Gather" 2 to 2 ["axis"] join::gather, "constant indices";
-    "Gelu" 1 to 1 ["approximate"] activation::gelu, "approximate = tanh";
+    "Gelu" 1 to 1 ["approximate"] activation::gelu, "";
     "Gemm" 2 to 3 ["alpha" "beta" "transA" "transB"] product::gemm, "";
     "GlobalAveragePool" 1 to 1 [] pool::global_average, "";
     "GlobalMaxPool" 1 to 1 [] pool::global_max, "";
@@ -133,6 +141,7 @@ table! {
     "Shape" 1 to 1 ["start" "end"] constants::shape, "";
     "Sigmoid" 1 to 1 [] arithmetic::sigmoid, "";
     "Sin" 1 to 1 [] arithmetic::sin, "";
+    "Sinh" 1 to 1 [] arithmetic::sinh, "";
     "Size" 1 to 1 [] constants::size, "";
     "Slice" 1 to 5 ["axes" "ends" "starts"] join::slice, "constant ranges";
     "Softmax" 1 to 1 ["axis"] reduce::softmax, "";
@@ -145,6 +154,7 @@ table! {
     "Sub" 2 to 2 [] arithmetic::sub, "";
     "Sum" 1 to ANY [] arithmetic::sum, "";
     "Swish" 1 to 1 ["alpha"] activation::swish, "";
+    "Tan" 1 to 1 [] arithmetic::tan, "";
     "Tanh" 1 to 1 [] arithmetic::tanh, "";
     "Tile" 2 to 2 [] structure::tile, "constant repeats";
     "Transpose" 1 to 1 ["perm"] structure::transpose, "";

@@ -42,7 +42,7 @@ fn add_up(c: &mut Call<'_>, x: Atom, axes: &[usize]) -> Result<Atom, Fault> {
 /// An operation on groups; of single numbers, in which there are no axes, what that makes of one.
 fn grouped(c: &mut Call<'_>, x: Atom, axes: &[usize], op: Op) -> Result<Atom, Fault> {
     match (axes, op) {
-        ([], Op::Kink(Kink::Norm1(_))) => c.apply(Kink::Abs, &[x]),
+        ([], Op::Kink(Kink::Norm1(_) | Kink::Norm2(_))) => c.apply(Kink::Abs, &[x]),
         ([], _) => Ok(x),
         (axes, op) => c.lane(op, x, axes),
     }
@@ -74,10 +74,7 @@ pub fn l1(c: &mut Call<'_>) -> Results {
 }
 
 pub fn l2(c: &mut Call<'_>) -> Results {
-    reduced(c, |c, x, axes| {
-        let total = squares(c, x, axes)?;
-        c.apply(Smooth::Sqrt, &[total])
-    })
+    reduced(c, |c, x, axes| grouped(c, x, axes, Op::Kink(Kink::Norm2(Lane::Axis))))
 }
 
 pub fn sum_square(c: &mut Call<'_>) -> Results {
