@@ -87,10 +87,11 @@
 //!
 //! ```text
 //! dimension P
-//! bits B                           the precision at which the model was made, for those who make it again; the proof does not use it
+//! bits B                           the precision at which the model was made, for those who make it again; of the proof, square roots use it
 //! nodes N
 //! linear TERM TERM ...             N lines: node i is a combination of coordinates of d and of earlier nodes, no variable twice, or `linear 0`,
-//! max VARIABLE VARIABLE ...        or the largest of two or more of them
+//! max VARIABLE VARIABLE ...        or the largest of two or more of them,
+//! norm VARIABLE VARIABLE ...       or the Euclidean norm of two or more of them
 //! output VARIABLE
 //! ```
 //! Variables are `d0`, `d1`, ... and `n0`, `n1`, ... (nodes). A term is `COEFFICIENT*VARIABLE`, or `LOW..HIGH*VARIABLE` with LOW < HIGH for a coefficient that is
@@ -108,6 +109,9 @@
 //! certainly below it, or has the same gradient: the difference of the two gradients is exactly 0 when nodes are replaced, from the last to the first, by what they are around
 //! the direction. Then the function is linear around the direction for all coefficients, and its gradient is enclosed. The enclosures
 //! of coordinate J of the two gradients have no number in common: the function is not differentiable.
+//!
+//! A norm must certainly not be 0 along the directions, or all of its members have the gradient 0 around them, and so has the norm. Its root is enclosed with about B bits, by two numbers whose squares show that it lies between them, and its gradient is that of
+//! the combination of its members with their values over the norm for weights. Around the direction the function need not be linear then; that it has a gradient there is enough, since one that is linear has the same everywhere.
 //!
 //! # Limits
 //!

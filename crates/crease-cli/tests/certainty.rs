@@ -25,7 +25,7 @@ fn close(answer: &Value, truth: f64) {
 /// A vanishing tangent under a square root proves nothing: the norm at 0 is no constant.
 #[test]
 fn singular_operations_are_refused_where_they_stand() {
-    for expression in ["sqrt(x^2 + y^2)", "sqrt(relu(x) * relu(x)) + y", "sqrt(x*y)", "y + sqrt(abs(x^3))"] {
+    for expression in ["sqrt(x^2 + y^3)", "sqrt(relu(x) * relu(x)) + y", "sqrt(x*y)", "y + sqrt(abs(x^3))"] {
         for command in ["differentiable", "clarke", "conservative", "lexicographic"] {
             let refused = fault(&[command, "-e", expression, "--at", "x=0,y=0"]);
             assert!(
@@ -39,6 +39,15 @@ fn singular_operations_are_refused_where_they_stand() {
         let along = fault(&["directional", "-e", expression, "--at", "x=0,y=0", "--along", "x=3,y=4"]);
         assert!(along.starts_with("singular"), "{along}");
     }
+    // it is certain of this one, and of those only possible
+    let steep = fault(&["differentiable", "-e", "sqrt(x + 2*y)", "--at", "x=0,y=0"]);
+    assert!(steep.contains("this is not Lipschitz here"), "{steep}");
+    // a sum of squares has a root that is a norm
+    assert_eq!(verdict("sqrt(x^2 + y^2)", "x=0,y=0"), "no");
+    let along = ok(&["directional", "-e", "sqrt(x^2 + y^2)", "--at", "x=0,y=0", "--along", "x=3,y=4"]);
+    assert!(along.contains("x=3,y=4  5\n"), "{along}");
+    let grad = ok(&["grad", "-e", "sqrt(x^2 + y^2)", "--at", "x=0,y=0"]);
+    assert!(grad.contains("an element of the conservative gradient") && grad.contains("differentiable  no"), "{grad}");
     // where its argument stays 0, the root does, too
     assert_eq!(verdict("sqrt(relu(x)) + y", "x=-1,y=0"), "yes");
     assert_eq!(verdict("sqrt(0*x) + abs(y)", "x=0,y=0"), "no");

@@ -290,7 +290,7 @@ fn one_message_says_what_is_not_supported() {
         format!("node `n7`: operator `NonZero` is not supported; {count} operators are, and docs/onnx.md lists them")
     );
     assert!(message(&one("Sigmoyd")).ends_with("; did you mean `Sigmoid`?"));
-    assert!(message(&one("Erf")).contains("`Erf` is not supported"));
+    assert!(message(&one("Det")).contains("`Det` is not supported"));
     assert!(message(&one("Floor")).contains("one is computed from inputs"));
     assert_eq!(message(&one("Add")), "node `n7` (Add): it takes 2 arguments, got 1");
     let mut other = one("Relu");

@@ -435,7 +435,8 @@ fn enclosed_models_are_never_complete() {
     assert!(!model.is_exact());
     let found = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
     assert_eq!((found.cells, found.limit, found.complete()), (4, Some(EnumerateLimit::Enclosed(128)), false));
-    assert!(found.gradients.iter().all(|n| n.radius.is_some()));
+    // where relu is 0 the gradient is exact
+    assert_eq!(found.gradients.iter().filter(|n| n.radius.is_some()).count(), 2);
     assert!(found.vertices(&Limits::default(), |_| ()).iter().all(Option::is_none));
     let few = neighbouring_gradients(&model, 0, &Limits { gradients: 2, ..Default::default() }).unwrap();
     assert_eq!((few.limit, few.exact), (Some(EnumerateLimit::Gradients(2)), false));
