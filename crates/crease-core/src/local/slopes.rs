@@ -1,20 +1,21 @@
 //! Slopes of smooth operations, and where they are singular.
 
+use super::NodeId;
 use super::localize::{Local, LocalError, Localizer};
-use super::{Node, NodeId};
 use crate::flow::curvature::Class;
 use crate::number::{Mixed, Number, NumberError};
 use crate::op::{Numbers, Op, Slope};
+use std::collections::HashMap;
+
+/// So many steps are taken to see that an argument moves.
+const FORM_STEPS: usize = 10_000;
 
 impl Localizer<'_> {
     /// Whether a node is certainly not 0 along some direction: a combination of coordinates that is not empty.
     fn moves(&self, node: NodeId) -> bool {
-        let direction = |n: NodeId| matches!(self.model.node(n), Node::Direction(_));
-        match self.model.node(node) {
-            Node::Direction(_) => true,
-            Node::Linear(terms) => !terms.is_empty() && terms.iter().all(|t| t.radius.is_zero() && direction(t.node)),
-            Node::Max(_) | Node::Norm(_) | Node::Taken(_) | Node::Seam { .. } => false,
-        }
+        let mut left = FORM_STEPS;
+        let form = if self.is_near(node) { None } else { self.model.form_within(node, &HashMap::new(), &mut left) };
+        form.is_some_and(|f| !f.is_zero() && f.terms().iter().all(|(i, _)| *i < self.model.dimension()))
     }
 
     /// The nodes of the results of a smooth operation.
