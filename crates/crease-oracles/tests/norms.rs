@@ -155,6 +155,8 @@ fn there_are_infinitely_many_gradients() {
     let gradients: Vec<_> = found.gradients.iter().map(|n| n.gradient.clone()).collect();
     assert!(gradients.contains(&numbers(&[1, 0])) && gradients.contains(&numbers(&[0, -1])));
     assert_eq!(all("program f(x, y) = norm2(x, y) + abs(x)").limit, Some(EnumerateLimit::Round));
+    // two gradients in all, though nobody sees that these are multiples of each other
+    assert_eq!(all("program f(x) = norm2(exp(1) * x, 2 * exp(1) * x)").limit, Some(EnumerateLimit::Round));
     // to first order it cancels; where x and y are as small as z^2 it does not
     let found = all("program f(x, y, z) = norm2(x, y) - norm2(x + z^2, y)");
     assert!(!found.complete(), "{found:?}");

@@ -28,6 +28,7 @@ mod witness;
 
 use crate::clarke::axis;
 use crate::enclosed::{apart, for_each_argument};
+use crate::sweep::backward_sparse;
 use crate::{ClarkeElement, OracleError, Session};
 use crease_core::limits::{Limits, Stop};
 use crease_core::local::{Exactness, Form, Node, NodeId, NormalForm, NormalKink};
@@ -38,6 +39,9 @@ use tree::Tree;
 
 /// How many random directions are looked at where coefficients are enclosed.
 const ENCLOSED_DIRECTIONS: u64 = 64;
+
+/// How many node visits may be spent on seeing that norms are of several forms.
+const ROUND_BUDGET: usize = 1_000_000;
 
 /// How many node visits may be spent on showing directions along which kinks do not tie that do not matter.
 const GENERIC_VISITS: usize = 50_000_000;
@@ -335,19 +339,26 @@ fn enclosed(
     Ok(Neighbours { gradients, cells, limit: limit.or(open), exact: false, work, all_vertices: false })
 }
 
-/// Whether a node is made of linear combinations, and of norms of those, and of nothing else. Its gradient is continuous but where two linear forms or more vanish,
-/// and that does not divide the directions: where it takes two values, it takes infinitely many.
+/// Whether a node is made of exact linear combinations, and of norms of those, each of two forms or more that are no multiples of each other, and of nothing else. Its
+/// gradient is continuous but where two such forms vanish, and that does not divide the directions: where it takes two values, it takes infinitely many.
 fn only_norms(session: &Session<'_>, from: NodeId) -> bool {
     let (model, below) = (session.model(), session.nodes_below(from));
     let mut round = vec![false; model.len()];
+    let mut left = ROUND_BUDGET;
+    let mut plain = |n: NodeId| backward_sparse(model, [(n, Rational::ONE)], |_, _| None, &mut left);
     (0..model.len()).filter(|&i| below[i]).all(|i| {
         let node = model.node(model.node_id(i));
         let mut inside = false;
         for_each_argument(node, |n| inside |= round[n.index()]);
         round[i] = inside || matches!(node, Node::Norm(_));
         match node {
-            Node::Norm(_) => !inside,
-            Node::Direction(_) | Node::Linear(_) => true,
+            Node::Norm(members) => {
+                let forms: Option<Vec<Form>> = members.iter().map(|&m| plain(m)).collect();
+                let several = |f: Vec<Form>| f.iter().any(|g| !f[0].is_zero() && g.ratio(&f[0]).is_none());
+                !inside && forms.is_some_and(several)
+            }
+            Node::Linear(terms) => terms.iter().all(|t| t.radius.is_zero()),
+            Node::Direction(_) => true,
             Node::Max(_) | Node::Taken(_) | Node::Seam { .. } => false,
         }
     })
