@@ -104,6 +104,15 @@ fn bent(truth: &Truth<'_>, sides: &[(Gradient, Vec<Rational>); 2], n: usize, rng
             return Right;
         }
     }
+    // gradients that differ by less than the deepest look shows, as exponentials of -70,000 do
+    let apart = |(a, b): (&Option<Bounds>, &Option<Bounds>)| match (a, b) {
+        (Some(a), Some(b)) => Ord::max(&b.low - &a.high, &a.low - &b.high),
+        _ => Rational::ONE,
+    };
+    let far = sides[0].0.iter().zip(&sides[1].0).map(apart).max().unwrap_or_default();
+    if far < Rational::from(2).pow(-2500).unwrap_or_default() {
+        return Inconclusive;
+    }
     // then the gradients that are claimed should not be there
     let sides = sides.iter().map(|(g, d)| if g.contains(&None) { Right } else { truth.gradients_tend(&[(1, d)], g) });
     match Judgement::all(sides) {
@@ -118,7 +127,8 @@ fn bent(truth: &Truth<'_>, sides: &[(Gradient, Vec<Rational>); 2], n: usize, rng
 fn lexicographic(truth: &Truth<'_>, gradient: &Gradient, basis: &[Vec<Rational>]) -> Judgement {
     // a Euclidean norm turns with the direction, by as much as that is not the first vector; all else stays what it is there
     let turns = |apart: i32| -> Gradient {
-        let off = Rational::from(2).pow(100 - apart).unwrap_or_default();
+        // slopes of members may be as large as 1e60
+        let off = Rational::from(2).pow(450 - apart).unwrap_or_default();
         let wider = |b: &Bounds| Bounds { low: &b.low - &off, high: &b.high + &off };
         gradient.iter().map(|b| b.as_ref().map(wider)).collect()
     };
