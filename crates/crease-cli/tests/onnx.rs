@@ -5,7 +5,7 @@ mod tool;
 use crease_formats::onnx::messages::*;
 use prost::Message;
 use serde_json::json;
-use tool::{crease, fault, file, json as run_json, ok, usage};
+use tool::{crease, fault, file, json as run_json, npy, ok, usage};
 
 fn port(name: &str, dims: &[&str]) -> ValueInfoProto {
     let dim = |d: &&str| match d.parse() {
@@ -193,15 +193,6 @@ fn external_data_stays_inside_the_folder() {
         let net = file("onnx_external/inner", "link.onnx", at("link.bin"));
         assert!(fault(&["eval", &net, "--at", "in_1=[2,2]"]).contains("leads out of the folder"));
     }
-}
-
-/// An NPY file of f64.
-fn npy(shape: &str, numbers: &[f64]) -> Vec<u8> {
-    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
-    let head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
-    bytes.extend(format!("{head:<117}\n").bytes());
-    bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
-    bytes
 }
 
 /// An archive with one member; deflated means one stored block.

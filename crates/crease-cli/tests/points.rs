@@ -3,16 +3,7 @@
 mod tool;
 
 use serde_json::json;
-use tool::{fault, file, json as run_json, ok, usage};
-
-/// An NPY file of f64.
-fn npy(shape: &str, numbers: &[f64]) -> Vec<u8> {
-    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
-    let head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
-    bytes.extend(format!("{head:<117}\n").bytes());
-    bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
-    bytes
-}
+use tool::{fault, file, json as run_json, npy, ok, usage};
 
 #[test]
 fn eval_prints_a_line_for_each_point() {

@@ -163,12 +163,7 @@ fn a_block_of_a_transformer() {
 
 #[test]
 fn models_of_the_shared_data() {
-    let root = std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().unwrap();
-    let folder = root.ancestors().skip(1).map(|a| a.join("shared/data/onnx")).find(|f| f.is_dir());
-    let Some(folder) = folder else {
-        eprintln!("skipped: there is no ../shared/data/onnx");
-        return;
-    };
+    let Some(folder) = folder() else { return };
     let names = [
         "acasxu/ACASXU_run2a_2_2_batch_2000.onnx",
         "cifar10_resnet/resnet_2b.onnx",

@@ -4,18 +4,8 @@ mod network;
 
 use crease_core::{Shape, Tensor, run};
 use crease_formats::onnx::{Network, Options, Weights, parse_onnx};
+use network::folder;
 use serde_json::Value;
-use std::path::PathBuf;
-
-/// The shared data lies beside the repository, or further up where that is a worktree.
-fn folder() -> Option<PathBuf> {
-    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let found = root.canonicalize().ok()?.ancestors().skip(1).map(|a| a.join("shared/data/onnx")).find(|f| f.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: there is no ../shared/data/onnx");
-    }
-    found
-}
 
 /// The recipe of the reference.
 fn numbers(n: usize, seed: u64) -> Vec<f64> {

@@ -5,7 +5,7 @@
 //! [`Algebra`]: differentiation writes it down as equations, the local model computes it in rationals or enclosures, the engine in
 //! floats, and prices count what it takes. So there is one table, and what can be computed from it is not written anywhere else.
 
-use crate::{Number, NumberError};
+use crate::{Number, NumberError, Rational};
 use std::cmp::Ordering;
 
 /// A smooth function of one number.
@@ -236,6 +236,18 @@ impl Smooth {
     /// The function that is called by this name.
     pub fn from_name(name: &str) -> Option<Smooth> {
         Smooth::NAMED.iter().copied().find(|f| f.name() == name)
+    }
+
+    /// The power with this exponent; nothing if that does not fit a fraction of 32 bits.
+    ///
+    /// ```
+    /// use crease_number::{Rational, Smooth};
+    /// assert_eq!(Smooth::power_of(&Rational::new(3, 2).unwrap()), Some(Smooth::Root(3, 2)));
+    /// assert_eq!(Smooth::power_of(&Rational::from(1i64 << 40)), None);
+    /// ```
+    pub fn power_of(exponent: &Rational) -> Option<Smooth> {
+        let (p, q) = exponent.small_parts()?;
+        Smooth::power(i32::try_from(p).ok()?, i32::try_from(q).ok()?)
     }
 
     /// `a ^ (p / q)`; nothing where q is 0. A function that has another name is called by that.

@@ -77,3 +77,12 @@ pub fn file(test: &str, name: &str, bytes: impl AsRef<[u8]>) -> String {
     std::fs::write(&path, bytes).expect("there is room for a file");
     path.to_str().expect("paths are UTF-8").into()
 }
+
+/// An NPY file of f64.
+pub fn npy(shape: &str, numbers: &[f64]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    let head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+    bytes.extend(format!("{head:<117}\n").bytes());
+    bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+    bytes
+}

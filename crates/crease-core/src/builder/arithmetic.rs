@@ -93,8 +93,7 @@ impl Builder {
     /// # Ok::<(), crease_core::BuildError>(())
     /// ```
     pub fn power_of(&mut self, a: Atom, exponent: &Rational) -> Result<Atom, BuildError> {
-        let parts = exponent.small_parts().and_then(|(p, q)| Some((i32::try_from(p).ok()?, i32::try_from(q).ok()?)));
-        match parts.and_then(|(p, q)| Smooth::power(p, q)) {
+        match Smooth::power_of(exponent) {
             Some(f) => self.elementwise(f, &[a]),
             None => {
                 let exponent = self.constant(exponent.clone());

@@ -5,6 +5,7 @@
 
 use super::Selection;
 use super::linear::{Linear, Step};
+use super::ties::repeated;
 use crate::builder::{BuildError, Builder};
 use crate::number::Rational;
 use crate::op::{Algebra, Comparison, Kink, Lane, Op, Slope, Smooth};
@@ -340,7 +341,7 @@ fn chosen_at_zero(b: &mut Builder, lane: Lane, chosen: &[Rational], results: &mu
             let vector = (0..n).map(|i| chosen.get(i).map_or(0.0, Rational::to_f64)).collect();
             let vector = b.tensor(crate::Shape::vector(n)?, vector)?;
             let vector = b.broadcast(vector, &shape)?;
-            let tied = spread_along(b, tied, &shape)?;
+            let tied = repeated(b, tied, &shape)?;
             let added = b.mul(tied, vector)?;
             results[1] = b.add(results[1], added)?;
         }
@@ -356,20 +357,11 @@ fn of_directions(b: &mut Builder, results: &[Atom]) -> Result<[Linear; 2], Build
     let over = b.div(away, safe)?;
     let w = results[1];
     let (x, reduced) = (b.shape(w), b.shape(results[0]));
-    let over = spread_along(b, over, &x)?;
+    let over = repeated(b, over, &x)?;
     let mut inner = contract(b, w, 1)?;
     inner.extend([spread_last(&reduced, &x), Step::Times(w), Step::Times(over), Step::Scale(Rational::from(-1))]);
     let by = |steps| Linear { arg: 0, result: 1, steps };
     Ok([by(vec![Step::Times(over)]), by(inner)])
-}
-
-/// A value repeated along a new last axis.
-fn spread_along(b: &mut Builder, x: Atom, to: &crate::Shape) -> Result<Atom, BuildError> {
-    let from = b.shape(x);
-    match spread_last(&from, to) {
-        Step::View { layout, to, .. } => b.view(x, layout, to),
-        _ => unreachable!("repetition is a view"),
-    }
 }
 
 /// Multiplication by weights and summation over the last axes: how a gradient acts on a tangent.

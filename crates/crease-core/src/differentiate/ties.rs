@@ -398,7 +398,7 @@ impl Sweep {
 }
 
 /// One number for each lane, repeated along lanes of that shape.
-fn repeated(b: &mut Builder, v: Atom, shape: &Shape) -> Result<Atom, BuildError> {
+pub(super) fn repeated(b: &mut Builder, v: Atom, shape: &Shape) -> Result<Atom, BuildError> {
     let n = shape.dims().last().copied().unwrap_or(1);
     b.view(v, Layout::strided(0, &[(shape.len() / n, 1), (n, 0)]), shape.clone())
 }

@@ -65,7 +65,7 @@ impl Parser<'_> {
     pub fn power(&mut self, base: Operand, exponent: Operand) -> Result<(), TextError> {
         let place = Place { start: base.start, end: exponent.end };
         if let Kind::Number(k) = &exponent.kind {
-            let f = super::functions::power(k);
+            let f = Smooth::power_of(k);
             if f.is_none() && integer(k).is_some() {
                 let message = "an exponent that is an integer must have at most 32 bits";
                 return Err(TextError::new(message, exponent.place()));

@@ -6,6 +6,7 @@ use crease_core::{Program, Tensor, run};
 use crease_formats::onnx::messages::*;
 use crease_formats::onnx::{Network, OnnxError, Options, parse_onnx};
 use prost::Message;
+use std::path::PathBuf;
 
 /// An input of f32 with this shape.
 pub fn port(name: &str, dims: &[i64]) -> ValueInfoProto {
@@ -167,4 +168,14 @@ pub fn nothing() -> TensorProto {
 
 pub fn near(got: &[f64], want: &[f64]) -> bool {
     got.len() == want.len() && got.iter().zip(want).all(|(g, w)| (g - w).abs() <= 1e-9 * (1.0 + w.abs()))
+}
+
+/// The shared data lies beside the repository, or further up where that is a worktree.
+pub fn folder() -> Option<PathBuf> {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let found = root.canonicalize().ok()?.ancestors().skip(1).map(|a| a.join("shared/data/onnx")).find(|f| f.is_dir());
+    if found.is_none() {
+        eprintln!("skipped: there is no ../shared/data/onnx");
+    }
+    found
 }

@@ -109,17 +109,13 @@ pub fn hard_swish(c: &mut Call<'_>) -> Results {
 }
 
 pub fn softsign(c: &mut Call<'_>) -> Results {
-    let (x, unit) = (c.real(0)?, c.constant(1.0)?);
-    let size = c.apply(Kink::Abs, &[x])?;
-    let below = c.apply(Op::Add, &[size, unit])?;
-    one(c.apply(Op::Div, &[x, below])?)
+    let x = c.real(0)?;
+    one(c.b.softsign(x)?)
 }
 
 pub fn mish(c: &mut Call<'_>) -> Results {
     let x = c.real(0)?;
-    let soft = c.apply(Smooth::Softplus, &[x])?;
-    let gate = c.apply(Smooth::Tanh, &[soft])?;
-    one(c.apply(Op::Mul, &[x, gate])?)
+    one(c.b.mish(x)?)
 }
 
 pub fn swish(c: &mut Call<'_>) -> Results {

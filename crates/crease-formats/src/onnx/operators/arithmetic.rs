@@ -183,16 +183,10 @@ pub fn real_power(c: &mut Call<'_>, x: Atom, k: f64) -> Result<Atom, Fault> {
         c.budget.spend(n)?;
         return Known::floats(c.shape(x), vec![1.0; n]).atom(c.b);
     }
-    let small = |n: i64| i32::try_from(n).ok();
-    let power = rational(k)?.small_parts().and_then(|(p, q)| Smooth::power(small(p)?, small(q)?));
-    match power {
-        Some(Smooth::Power(1)) => return Ok(x),
-        Some(Smooth::Power(-1)) => return c.apply(Smooth::Inv, &[x]),
-        Some(power) => return c.apply(power, &[x]),
-        None => {}
+    let k = rational(k)?;
+    match Smooth::power_of(&k) {
+        Some(Smooth::Power(1)) => Ok(x),
+        Some(Smooth::Power(-1)) => c.apply(Smooth::Inv, &[x]),
+        _ => Ok(c.b.power_of(x, &k)?),
     }
-    let (log, k) = (c.apply(Smooth::Log, &[x])?, rational(k)?);
-    let k = c.b.constant(k);
-    let grown = c.apply(Op::Mul, &[log, k])?;
-    c.apply(Smooth::Exp, &[grown])
 }

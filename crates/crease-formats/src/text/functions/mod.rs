@@ -148,12 +148,6 @@ pub(crate) fn usage(function: Function) -> String {
     }
 }
 
-/// The operation that raises to a power of so much, if there is one.
-pub(crate) fn power(exponent: &Rational) -> Option<Smooth> {
-    let (p, q) = exponent.small_parts()?;
-    Smooth::power(i32::try_from(p).ok()?, i32::try_from(q).ok()?)
-}
-
 fn row(function: Function) -> &'static (&'static str, Function, &'static str) {
     TABLE.iter().find(|row| row.1 == function).unwrap_or_else(|| unreachable!("functions are found by their rows"))
 }
@@ -220,7 +214,7 @@ impl<'s> Parser<'s> {
                 let exponent = args.pop();
                 let k =
                     exponent.number("the exponent of `power`").map_err(|e| e.help("for other powers write x ^ y"))?;
-                let f = power(&k).ok_or_else(|| {
+                let f = Smooth::power_of(&k).ok_or_else(|| {
                     let message = "the exponent of `power` must be a fraction of integers of at most 32 bits";
                     TextError::new(message, exponent.place()).help("for other powers write x ^ y")
                 })?;
