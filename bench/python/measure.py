@@ -59,6 +59,26 @@ def gmm():
     return tuple(read(f"gmm/{name}.f64", shape) for name, shape in shapes.items())
 
 
+def lasso():
+    """Matrix, targets, penalty and rate."""
+    return read("lasso/a.f64", (50, 100)), read("lasso/b.f64", (50,)), np.float64(0.1), np.float64(0.25)
+
+
+def gru():
+    """The series; then six matrices and the last layer."""
+    n, m = 32, 16
+    square = [read(f"gru/{name}.f64", (n, n)) for name in "WUV"]
+    wide = [read(f"gru/{name}_in.f64", (n, m)) for name in "wuv"]
+    return read("gru/x.f64", (-1, m)), (*square, *wide, read("gru/out.f64", (n,)))
+
+
+def camera():
+    """Rotation, centre, focal length, principal point, distortion, points, weights; then what was seen."""
+    centre, radial = np.array([0.0, 0.0, -10.0]), np.array([0.1, 0.01])
+    parameters = (read("camera/w.f64", (3,)), centre, np.float64(2.0), read("camera/principal.f64", (2,)), radial)
+    return (*parameters, read("camera/point.f64", (-1, 3)), read("camera/weight.f64", (-1,))), read("camera/seen.f64", (-1, 2))
+
+
 def lower_triangle(d=10):
     """Row and column of each factor below the diagonal, which come column by column."""
     cells = [(row, column) for column in range(d) for row in range(column + 1, d)]

@@ -3,7 +3,9 @@
 import os
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+# beside what the caller says, which may be the instructions to be used
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), ONE_THREAD]).strip()
 
 import jax
 import jax.numpy as jnp
@@ -118,6 +120,59 @@ def gmm():
     return by_jit(f, (alphas, means, icf), (x,))
 
 
+def lasso():
+    a, b, penalty, rate = measure.lasso()
+    soft = lambda x, t: jax.nn.relu(x - t) - jax.nn.relu(-x - t)
+
+    def f(parameters, a, rate):
+        b, penalty = parameters
+        step = lambda x, _: (soft(x - rate * (a.T @ (a @ x - b)), rate * penalty), None)
+        x, _ = jax.lax.scan(step, jnp.zeros(a.shape[1]), None, length=1000)
+        r = a @ x - b
+        return 0.5 * (r @ r) + penalty * jnp.sum(jnp.abs(x))
+
+    return by_jit(f, (b, penalty), (a, rate))
+
+
+def gru():
+    x, parameters = measure.gru()
+
+    def f(parameters, x):
+        W, U, V, w, u, v, out = parameters
+
+        def cell(h, x):
+            z = jax.nn.sigmoid(W @ h + w @ x)
+            r = jax.nn.sigmoid(U @ h + u @ x)
+            new = jnp.tanh(V @ (r * h) + v @ x)
+            h = h + z * (new - h)
+            return h, jnp.abs(out @ h - x[0])
+
+        return jnp.mean(jax.lax.scan(cell, jnp.zeros(len(out)), x)[1])
+
+    return by_jit(f, parameters, (x,))
+
+
+def camera():
+    parameters, seen = measure.camera()
+
+    def one(w, centre, focal, principal, radial, point, weight, seen):
+        angle = jnp.sqrt(w @ w)
+        axis, c = w / angle, jnp.cos(angle)
+        x = point - centre
+        y = c * x + jnp.sin(angle) * jnp.cross(axis, x) + (1 - c) * (axis @ x) * axis
+        q = y[:2] / y[2]
+        r2 = q @ q
+        image = (1 + radial[0] * r2 + radial[1] * r2 * r2) * focal * q + principal
+        size = jnp.abs(weight * (image - seen))
+        near = jnp.minimum(size, 1.0)
+        return jnp.sum(near * (size - near / 2)) + jax.nn.relu(jnp.abs(1 - weight * weight) - 0.1)
+
+    def f(parameters, seen):
+        return jnp.sum(jax.vmap(one, (None,) * 5 + (0,) * 3)(*parameters, seen))
+
+    return by_jit(f, parameters, (seen,))
+
+
 if __name__ == "__main__":
     measure.main(SYSTEM, [
         ("A sat", "jit", lambda: sat(250)),
@@ -135,4 +190,7 @@ if __name__ == "__main__":
         ("E cnn f32, batch 1", "jit", lambda: cnn(1)),
         ("E cnn f32, batch 64", "jit", lambda: cnn(64)),
         ("F gmm 10, 25, 1000", "jit", gmm),
+        ("H lasso 50 x 100, 1000 steps", "jit, lax.scan", lasso),
+        ("I gru 32, 100 steps", "jit, lax.scan", gru),
+        ("J camera, 1000 points", "jit, vmap", camera),
     ])

@@ -213,6 +213,118 @@ def gmm():
 
     return lambda: forward()[0], gradient, gradient
 
+def lasso():
+    a, b, penalty, rate = measure.lasso()
+    at, steps = np.ascontiguousarray(a.T), 1000
+
+    def forward(keep):
+        x, t, seen = np.zeros(a.shape[1]), rate * penalty, []
+        for _ in range(steps):
+            u = x - rate * (at @ (a @ x - b))
+            if keep:
+                seen.append(u)
+            x = np.maximum(u - t, 0) - np.maximum(-u - t, 0)
+        r = a @ x - b
+        return 0.5 * (r @ r) + penalty * np.abs(x).sum(), x, r, seen
+
+    def gradient():
+        v, x, r, seen = forward(True)
+        t, dt = rate * penalty, 0.0
+        dx, db = at @ r + penalty * np.sign(x), -r
+        for u in reversed(seen):
+            right, left = u > t, -u > t
+            dt += dx[left].sum() - dx[right].sum()
+            back = a @ (dx * (right | left))
+            dx = dx * (right | left) - rate * (at @ back)
+            db = db + rate * back
+        return v, [db, np.abs(x).sum() + rate * dt]
+
+    return lambda: forward(False)[0], gradient, gradient
+
+
+def gru():
+    x, (W, U, V, w, u, v, out) = measure.gru()
+    steps, n = len(x), len(out)
+
+    def sigmoid(t):
+        # tanh does not overflow
+        return 0.5 * (1 + np.tanh(0.5 * t))
+
+    def forward():
+        """States, and what the way back needs of every step."""
+        wx, ux, vx = x @ w.T, x @ u.T, x @ v.T
+        h, z, r, new = (np.zeros((steps + k, n)) for k in (1, 0, 0, 0))
+        for k in range(steps):
+            z[k] = sigmoid(W @ h[k] + wx[k])
+            r[k] = sigmoid(U @ h[k] + ux[k])
+            new[k] = np.tanh(V @ (r[k] * h[k]) + vx[k])
+            h[k + 1] = h[k] + z[k] * (new[k] - h[k])
+        off = h[1:] @ out - x[:, 0]
+        return np.abs(off).mean(), h, z, r, new, off
+
+    def gradient():
+        value, h, z, r, new, off = forward()
+        d_off = np.sign(off) / steps
+        # adjoints of what goes into the three functions, and of the state
+        dz, dr, dn = np.empty_like(z), np.empty_like(r), np.empty_like(new)
+        dh = np.zeros(n)
+        for k in reversed(range(steps)):
+            dh = dh + d_off[k] * out
+            dz[k] = dh * (new[k] - h[k]) * z[k] * (1 - z[k])
+            dn[k] = dh * z[k] * (1 - new[k] * new[k])
+            through = dn[k] @ V
+            dr[k] = through * h[k] * r[k] * (1 - r[k])
+            dh = dh * (1 - z[k]) + through * r[k] + dr[k] @ U + dz[k] @ W
+        before = h[:-1]
+        return value, [dz.T @ before, dr.T @ before, dn.T @ (r * before), dz.T @ x, dr.T @ x, dn.T @ x, d_off @ h[1:]]
+
+    return lambda: forward()[0], gradient, gradient
+
+
+def camera():
+    (w, centre, focal, principal, radial, point, weight), seen = measure.camera()
+
+    def forward():
+        angle = np.sqrt(w @ w)
+        axis, c, s = w / angle, np.cos(angle), np.sin(angle)
+        across = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+        turn = c * np.eye(3) + s * across + (1 - c) * np.outer(axis, axis)
+        x = point - centre
+        y = x @ turn.T
+        q = y[:, :2] / y[:, 2:]
+        r2 = (q * q).sum(1)
+        k = 1 + radial[0] * r2 + radial[1] * r2 * r2
+        off = (k * focal)[:, None] * q + principal - seen
+        size = np.abs(weight[:, None] * off)
+        near = np.minimum(size, 1.0)
+        held = 1 - weight * weight
+        value = (near * (size - near / 2)).sum() + np.maximum(np.abs(held) - 0.1, 0).sum()
+        return value, angle, axis, c, s, across, turn, x, y, q, r2, k, off, held
+
+    def gradient():
+        value, angle, axis, c, s, across, turn, x, y, q, r2, k, off, held = forward()
+        # the derivative of the Huber loss is its argument, held between -1 and 1
+        d = np.clip(weight[:, None] * off, -1.0, 1.0)
+        d_weight = (d * off).sum(1) - 2 * weight * np.sign(held) * (np.abs(held) > 0.1)
+        d = d * weight[:, None]
+        along = (d * q).sum(1)
+        dk = focal * along
+        dr2 = dk * (radial[0] + 2 * radial[1] * r2)
+        dq = (k * focal)[:, None] * d + 2 * dr2[:, None] * q
+        dy = np.empty_like(y)
+        dy[:, :2] = dq / y[:, 2:]
+        dy[:, 2] = -(dq * q).sum(1) / y[:, 2]
+        dx = dy @ turn
+        # by the matrix of the rotation; then by its angle and its axis
+        m = dy.T @ x
+        d_angle = c * (m * across).sum() - s * (np.trace(m) - axis @ m @ axis)
+        d_axis = s * np.array([m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]]) + (1 - c) * ((m + m.T) @ axis)
+        dw = (d_axis - (d_axis @ axis) * axis) / angle + d_angle * axis
+        d_radial = np.array([dk @ r2, dk @ (r2 * r2)])
+        return value, [dw, -dx.sum(0), k @ along, d.sum(0), d_radial, dx, d_weight]
+
+    return lambda: forward()[0], gradient, gradient
+
 
 if __name__ == "__main__":
     measure.main(SYSTEM, [
@@ -231,4 +343,7 @@ if __name__ == "__main__":
         ("E cnn f32, batch 1", "", lambda: cnn(1)),
         ("E cnn f32, batch 64", "", lambda: cnn(64)),
         ("F gmm 10, 25, 1000", "", gmm),
+        ("H lasso 50 x 100, 1000 steps", "", lasso),
+        ("I gru 32, 100 steps", "", gru),
+        ("J camera, 1000 points", "", camera),
     ])

@@ -102,6 +102,30 @@ def gmm(d, k, n):
     return files
 
 
+def lasso(rows, columns):
+    draw = Draw(8)
+    return {"a.f64": draw.normals(rows * columns, 0.1), "b.f64": draw.normals(rows)}
+
+
+def gru(n, m, steps):
+    draw = Draw(9)
+    files = {"x.f64": draw.normals(steps * m)}
+    for name, size, scale in [("W", n * n, 0.15), ("U", n * n, 0.15), ("V", n * n, 0.15)]:
+        files[f"{name}.f64"] = draw.normals(size, scale)
+    for name in ("w", "u", "v"):
+        files[f"{name}_in.f64"] = draw.normals(n * m, 0.25)
+    files["out.f64"] = draw.normals(n, 0.2)
+    return files
+
+
+def camera(points):
+    draw = Draw(10)
+    files = {"w.f64": draw.normals(3, 0.3), "principal.f64": draw.normals(2, 0.1), "point.f64": draw.normals(points * 3)}
+    files["weight.f64"] = [1.0 + x for x in draw.normals(points, 0.2)]
+    files["seen.f64"] = draw.normals(points * 2)
+    return files
+
+
 SETS = {
     "sat_250": lambda: sat(250, 1065),
     "sat_2500": lambda: sat(2500, 10650),
@@ -113,6 +137,9 @@ SETS = {
     "cnn_1": lambda: cnn(1),
     "cnn_64": lambda: cnn(64),
     "gmm": lambda: gmm(10, 25, 1000),
+    "lasso": lambda: lasso(50, 100),
+    "gru": lambda: gru(32, 16, 100),
+    "camera": lambda: camera(1000),
 }
 
 

@@ -21,6 +21,9 @@ ROWS = {
     "E cnn f32, batch 1": F32,
     "E cnn f32, batch 64": F32,
     "F gmm 10, 25, 1000": F64,
+    "H lasso 50 x 100, 1000 steps": F64,
+    "I gru 32, 100 steps": F64,
+    "J camera, 1000 points": F64,
 }
 
 # What the second time means, where it is not "value and gradient".

@@ -53,8 +53,8 @@ def pair(times):
 
 
 def summary(lines):
-    yield "| row | crease: value / gradient | ratio | best peer | its gradient | crease is faster by | by hand in Rust |"
-    yield "| --- | ---: | ---: | --- | ---: | ---: | ---: |"
+    yield "| row | crease: value / gradient | ratio | best peer | its gradient | crease is faster by | by hand in Rust | crease over by hand |"
+    yield "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |"
     for row in rows.ROWS:
         here = of_row(lines, row)
         if not here:
@@ -65,9 +65,10 @@ def summary(lines):
         mark = " (unchecked)" if own and own["verdict"] == "unchecked" else ""
         times = f"{show(least(own['value_us']))} / {show(own['gradient_us'][0])}{mark}" if own else "-"
         factor = f"{peer['gradient_us'][0] / own['gradient_us'][0]:.2f}" if own and peer else "-"
+        over = f"{own['gradient_us'][0] / floor['gradient_us'][0]:.2f}" if own and floor else "-"
         yield (
             f"| {row} | {times} | {show(ratio(own)) if own else '-'} | {full_name(peer) if peer else '-'} "
-            f"| {show(peer['gradient_us'][0]) if peer else '-'} | {factor} | {show(floor['gradient_us'][0]) if floor else '-'} |"
+            f"| {show(peer['gradient_us'][0]) if peer else '-'} | {factor} | {show(floor['gradient_us'][0]) if floor else '-'} | {over} |"
         )
 
 

@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from side_by_side import check, crease, data, plot, rows, table  # noqa: E402
+from side_by_side import check, crease, data, instructions, plot, rows, table  # noqa: E402
 
 
 def line(system, times=(1.0, 1.0), answer=2.0, gradient=((3, 4.0, 1.0),), row="A sat"):
@@ -47,6 +47,32 @@ class Tests(unittest.TestCase):
         self.assertEqual(table.best_peer(lines, "A sat")["system"], "numpy 1, by hand")
         self.assertIn("| 3.00 |", list(table.summary(lines))[2])
         self.assertTrue(plot.comparison(lines).endswith("</svg>\n"))
+
+    def test_the_ratio_to_code_by_hand_is_in_the_table(self):
+        lines = check.judge([line("numpy 1, by hand", (9.0, 9.0)), line("crease", (3.0, 3.0)), line("Rust, by hand", (2.0, 2.0))])
+        cells = [c.strip() for c in list(table.summary(lines))[2].split("|")]
+        self.assertEqual(cells[-3:-1], ["2.00", "1.50"])
+
+    def test_instructions_that_are_absent_are_refused(self):
+        zen3 = {"avx2", "fma", "bmi2", "sse2"}
+        self.assertEqual(instructions.best(zen3), "avx2")
+        self.assertIn("no avx512bw, avx512dq", instructions.refusal("avx512", zen3))
+        self.assertIsNone(instructions.refusal("avx2", zen3))
+        self.assertIsNone(instructions.refusal("portable", set()))
+        self.assertEqual(instructions.flags("/nowhere"), set())
+
+    def test_everybody_is_held_to_a_level_or_named(self):
+        held = instructions.environment("avx2", ["X86_V3", "X86_V4", "AVX512_ICL", "AVX2"])
+        self.assertEqual(held["NPY_DISABLE_CPU_FEATURES"], "X86_V4 AVX512_ICL")
+        self.assertEqual((held["CREASE_INSTRUCTIONS"], held["ATEN_CPU_CAPABILITY"]), ("avx2", "avx2"))
+        self.assertIn("AVX2", held["XLA_FLAGS"])
+        self.assertEqual(instructions.environment("portable", ["X86_V3", "SSE42"])["NPY_DISABLE_CPU_FEATURES"], "X86_V3")
+        self.assertNotIn("NPY_DISABLE_CPU_FEATURES", instructions.environment("avx512", ["X86_V4"]))
+        systems = ["crease", "torch", "numpy", "candle"]
+        self.assertEqual(set(instructions.not_held("avx2", "avx512", systems, "AVX2")), {"candle", "Rust, by hand"})
+        self.assertEqual(instructions.told("avx2", "avx2", systems, "AVX2"), "nobody")
+        loose = instructions.not_held("portable", "avx2", ["torch", "numpy"], "AVX2", ["X86_V3"])
+        self.assertEqual(set(loose), {"torch", "numpy"})
 
     def test_lines_are_told_from_what_cargo_says(self):
         text = "warning: something\n" + json.dumps(line("crease")) + "\n\n" + json.dumps({"sweep": "C", "size": 1}) + "\n"

@@ -67,7 +67,7 @@ impl Listing {
         let found = all_gradients(&source.program, &inputs, &wanted, &ask, |at, event| {
             match event {
                 Event::Search(EnumerateEvent::Gradient(n)) if self.stream => {
-                    let line = progress.aside(|| out.put(&show::json(&gradient_json(at, n))));
+                    let line = progress.aside(|| out.put(show::json(&gradient_json(at, n))));
                     if line.is_err() && shown.is_ok() {
                         shown = line;
                         ask.limits.cancel.stop();

@@ -14,6 +14,8 @@
 //! along       --along, --contains: vectors over the inputs
 //! vectors     --points, --basis, --directions: files of many vectors
 //! many        eval and grad at many points
+//! device      --device: grad --points and bench on a CUDA device
+//! samples     --inputs and --labels: many inputs of a network, from tables, arrays and pictures
 //! listing     all neighbouring gradients, their hull, and the flags of clarke --all
 //! budget      --seconds and --conflicts of a search for a verdict
 //! interrupt   Ctrl-C, and readers that leave, which long searches notice
@@ -21,15 +23,16 @@
 //! timing      times of several tasks that take turns
 //! ```
 //!
-//! A command computes everything first and returns what is to be printed, so a fault leaves standard output empty. Three print as
-//! they go: `paper`, `clarke --all --stream`, and `--points` where there are many.
+//! A command computes everything first and returns what is to be printed, so a fault leaves standard output empty. Four print as
+//! they go: `paper`, `clarke --all --stream`, `audit --json`, and `--points` where there are many.
 //! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage. `sat` ends like a SAT solver: 10, 20, or 0;
-//! `paper` with 1 if the paper and crease differ without an erratum; `--points` with 130 if Ctrl-C ended it. Who stops reading
+//! `paper` with 1 if the paper and crease differ without an erratum; `--points` and `audit` with 130 if Ctrl-C ended it. Who stops reading
 //! ends the work, quietly.
 
 mod along;
 mod budget;
 mod commands;
+mod device;
 mod errata;
 mod fault;
 mod flags;
@@ -39,6 +42,7 @@ mod listing;
 mod many;
 mod network;
 mod progress;
+mod samples;
 mod source;
 mod timing;
 mod transform;
@@ -85,6 +89,7 @@ enum Command {
     Bench(commands::bench::Bench),
     Show(commands::show::Show),
     Draw(commands::draw::Draw),
+    Export(commands::export::Export),
     Table(commands::table::Table),
     Directional(commands::directional::Directional),
     Lexicographic(commands::lexicographic::Lexicographic),
@@ -95,6 +100,7 @@ enum Command {
     Sat(commands::sat::Sat),
     Reduce(commands::reduce::Reduce),
     Simplify(commands::simplify::Simplify),
+    Audit(commands::audit::Audit),
     Paper(commands::paper::Paper),
 }
 
@@ -103,9 +109,10 @@ fn main() {
         Command::Eval(c) => c.run(),
         Command::Grad(c) => c.run(),
         Command::Cost(c) => c.run(),
-        Command::Bench(c) => c.run(),
+        Command::Bench(c) => return exit(c.run()),
         Command::Show(c) => c.run(),
         Command::Draw(c) => c.run(),
+        Command::Export(c) => c.run(),
         Command::Table(c) => c.run(),
         Command::Directional(c) => c.run(),
         Command::Lexicographic(c) => c.run(),
@@ -116,6 +123,7 @@ fn main() {
         Command::Sat(c) => return exit(c.run()),
         Command::Reduce(c) => c.run(),
         Command::Simplify(c) => c.run(),
+        Command::Audit(c) => c.run(),
         Command::Paper(c) => return exit(c.run()),
     };
     exit(result.map(|text| (text, 0)))

@@ -212,13 +212,14 @@ impl Report<'_> {
 
 /// A list of JSON values as text, as long as there is a value for each point.
 #[derive(Default)]
-struct Column {
+pub struct Column {
     text: String,
     broken: bool,
 }
 
 impl Column {
-    fn push(&mut self, value: Option<Value>) {
+    /// Adds the value of the next point.
+    pub fn push(&mut self, value: Option<Value>) {
         match value {
             Some(value) if !self.broken => {
                 self.text.push(if self.text.is_empty() { '[' } else { ',' });
@@ -228,14 +229,15 @@ impl Column {
         }
     }
 
-    fn text(mut self) -> Option<String> {
+    /// The whole list.
+    pub fn text(mut self) -> Option<String> {
         self.text.push_str(if self.text.is_empty() { "[]" } else { "]" });
         (!self.broken).then_some(self.text)
     }
 }
 
 /// A JSON object of members that are JSON.
-fn object<'n>(members: impl IntoIterator<Item = (&'n str, String)>) -> String {
+pub fn object<'n>(members: impl IntoIterator<Item = (&'n str, String)>) -> String {
     let mut out = String::from("{");
     for (name, value) in members {
         out.push_str(if out.len() == 1 { "" } else { "," });

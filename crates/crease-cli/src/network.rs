@@ -1,15 +1,12 @@
 //! Networks in ONNX: `FILE.onnx`, `--batch`, `--dim`, `--weights` and `--element`.
 //!
-//! The reader opens no files. Data outside a model is read here: from the folder of the model and what is in it, after links have been followed.
+//! Data outside a model is read from the folder of the model and what is in it, after links have been followed.
 
-use crate::source::open;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use crease_core::{Atom, Builder, Program};
-use crease_formats::onnx::{External, Limits, Network, Options, Weights, parse_onnx};
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use crease_formats::onnx::{External, Limits, Network, Options, ReadGiven, Weights, parse_onnx, read_beside};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The flags that say how to read a network, and which of its outputs is meant.
@@ -57,9 +54,15 @@ impl NetworkArgs {
         Ok(())
     }
 
-    /// Reads a network; the shapes are those of the point, by names.
-    pub fn read(&self, bytes: &[u8], path: &str, shapes: &[(String, Vec<usize>)]) -> Result<Network> {
-        let inside = |e: &External| external(Path::new(path), e);
+    /// Reads a network; the shapes are those of the point, by names, and it has the numbers of inputs that are no variables.
+    pub fn read(
+        &self,
+        bytes: &[u8],
+        path: &str,
+        shapes: &[(String, Vec<usize>)],
+        given: ReadGiven<'_>,
+    ) -> Result<Network> {
+        let inside = |e: &External| read_beside(Path::new(path), e);
         let name = Path::new(path).file_name().and_then(|n| n.to_str()).unwrap_or(path);
         let options = Options {
             name: if path == "-" { "<stdin>" } else { name },
@@ -68,6 +71,7 @@ impl NetworkArgs {
             dims: &self.dims,
             // what is said counts more than what a point happens to have
             shapes: if self.batch.is_some() { &[] } else { shapes },
+            given: Some(given),
             external: if path == "-" { None } else { Some(&inside) },
             limits: Limits::DEFAULT,
         };
@@ -105,30 +109,4 @@ fn one_element(p: &Program, output: usize, element: usize) -> Result<Program, cr
         }
     };
     b.finish(&[one])
-}
-
-/// Reads data outside a model file.
-fn external(model: &Path, e: &External) -> Result<Vec<u8>, String> {
-    let folder = match model.parent() {
-        Some(folder) if folder != Path::new("") => folder.to_path_buf(),
-        _ => PathBuf::from("."),
-    };
-    let path = folder.join(&e.location);
-    let shown = path.display();
-    let unread = |why: std::io::Error| match why.kind() {
-        std::io::ErrorKind::NotFound => format!("there is no file {shown}"),
-        _ => format!("{shown}: {why}"),
-    };
-    let (inside, path) = (folder.canonicalize().map_err(unread)?, path.canonicalize().map_err(unread)?);
-    if !path.starts_with(&inside) {
-        return Err(format!("{shown} leads out of the folder of the model"));
-    }
-    if !path.is_file() {
-        return Err(format!("{shown} is no file"));
-    }
-    let mut file: File = open(path.to_str().unwrap_or_default()).map_err(|e| e.to_string())?;
-    file.seek(SeekFrom::Start(e.offset)).map_err(unread)?;
-    let mut bytes = Vec::new();
-    file.take(e.length as u64).read_to_end(&mut bytes).map_err(unread)?;
-    Ok(bytes)
 }

@@ -44,6 +44,8 @@ pub struct Source {
     given: Given,
     /// The weights that are inputs, if it is a network.
     weights: Option<Vec<(String, Constant)>>,
+    /// The names of the outputs, if it is a network of which all are taken.
+    outputs: Vec<String>,
 }
 
 /// What `--at` said.
@@ -72,7 +74,12 @@ impl SourceArgs {
             self.network.for_programs()?;
             let text = Arc::new(Text::new("<expression>", text));
             let program = expression(&text, &given).map_err(|e| fault::text(&e, &text))?;
-            return Ok(Source { program: self.network.picked(Arc::new(program))?, given, weights: None });
+            return Ok(Source {
+                program: self.network.picked(Arc::new(program))?,
+                given,
+                weights: None,
+                outputs: Vec::new(),
+            });
         }
         // clap sees to it that there is one or the other
         let path = self.file.as_deref().unwrap_or("-");
@@ -85,16 +92,19 @@ impl SourceArgs {
         let text = Arc::new(Text::new(file, utf8(bytes, file)?));
         let module = parse_text(&text).map_err(|e| fault::text(&e, &text))?;
         let program = pick(&module, self.program.as_deref(), file)?;
-        Ok(Source { program: self.network.picked(program)?, given, weights: None })
+        Ok(Source { program: self.network.picked(program)?, given, weights: None, outputs: Vec::new() })
     }
 
-    fn load_network(&self, bytes: &[u8], path: &str, given: Given) -> Result<Source> {
+    fn load_network(&self, bytes: &[u8], path: &str, mut given: Given) -> Result<Source> {
         if self.program.is_some() {
             bail!("--program is for files with several programs; an ONNX file holds one network");
         }
-        let network = self.network.read(bytes, path, &given.shapes())?;
-        let program = self.network.picked(Arc::new(network.program))?;
-        Ok(Source { program, given, weights: Some(network.weights) })
+        let network = self.network.read(bytes, path, &given.shapes(), &|name| given.integers(name))?;
+        given.without(&network.given);
+        let whole = Arc::new(network.program);
+        let program = self.network.picked(whole.clone())?;
+        let outputs = if Arc::ptr_eq(&whole, &program) { network.outputs } else { Vec::new() };
+        Ok(Source { program, given, weights: Some(network.weights), outputs })
     }
 }
 
@@ -111,6 +121,26 @@ impl Given {
             }
             Given::Many(Shapes::Named(shapes)) => shapes.iter().map(|(n, s)| (n.clone(), s.dims().to_vec())).collect(),
             Given::Many(Shapes::Nameless(shape)) => array(shape),
+        }
+    }
+}
+
+impl Given {
+    /// The numbers of an input that is no variable.
+    fn integers(&self, name: &str) -> Result<Option<Vec<i64>>, String> {
+        match self {
+            Given::Nothing | Given::Many(_) => Ok(None),
+            Given::Point(point) => point.integers(name),
+            Given::Array(bytes) => Point::from_npy(bytes, name).map_err(|e| e.to_string())?.integers(name),
+        }
+    }
+
+    /// What was taken by inputs that are no variables is no part of the point.
+    fn without(&mut self, names: &[String]) {
+        match self {
+            Given::Array(_) if !names.is_empty() => *self = Given::Point(Point::default()),
+            Given::Point(point) if !names.is_empty() => *point = point.without(names),
+            _ => {}
         }
     }
 }
@@ -148,6 +178,15 @@ impl Source {
         let weights = self.weights.as_ref().map_or(0, Vec::len);
         let inputs = self.program.inputs();
         inputs[..inputs.len() - weights].iter().map(|i| &*i.name).collect()
+    }
+
+    /// The names of the outputs: those of a network, else `output`, or `output_0` and so on.
+    pub fn output_names(&self) -> Vec<String> {
+        match (self.program.outputs().len(), &self.outputs[..]) {
+            (n, names) if n == names.len() => names.to_vec(),
+            (1, _) => vec!["output".into()],
+            (n, _) => (0..n).map(|i| format!("output_{i}")).collect(),
+        }
     }
 
     /// Whether it is a network from a file, whose names and shapes users did not choose.

@@ -83,19 +83,31 @@ impl Writer {
         Ok(Writer::to(name, place, None))
     }
 
+    /// The file of this name, to which pieces are added as they come, after so many bytes of what it has; one that is not there is made. What was added stays, whatever goes wrong later.
+    pub fn appending(path: &Path, after: usize) -> Result<Self> {
+        let name = path.display().to_string();
+        let told = || format!("{name} cannot be written");
+        let file = OpenOptions::new().create(true).append(true).open(path).with_context(told)?;
+        if file.metadata().with_context(told)?.is_file() {
+            file.set_len(after as u64).with_context(told)?;
+        }
+        Ok(Writer::to(name, Place::There(path.into()), Some(file)))
+    }
+
     fn to(name: String, place: Place, open: Option<File>) -> Self {
         FILES.fetch_add(1, Ordering::Relaxed);
         Writer { name, place, open }
     }
 
     /// Writes one more piece.
-    pub fn put(&mut self, text: &str) -> Result<()> {
+    pub fn put(&mut self, piece: impl AsRef<[u8]>) -> Result<()> {
+        let piece = piece.as_ref();
         let done = match self.place {
             Place::Standard => {
                 let mut out = std::io::stdout().lock();
-                out.write_all(text.as_bytes()).and_then(|()| out.flush())
+                out.write_all(piece).and_then(|()| out.flush())
             }
-            _ => self.opened().and_then(|mut file| file.write_all(text.as_bytes())),
+            _ => self.opened().and_then(|mut file| file.write_all(piece)),
         };
         self.told(done)
     }
@@ -117,9 +129,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes a text, and that was all.
-    pub fn all(mut self, text: &str) -> Result<()> {
-        self.put(text)?;
+    /// Writes a text or bytes, and that was all.
+    pub fn all(mut self, whole: impl AsRef<[u8]>) -> Result<()> {
+        self.put(whole)?;
         self.finish()
     }
 
@@ -254,6 +266,20 @@ impl Identity {
         #[cfg(not(unix))]
         return path.canonicalize().ok().map(Identity);
     }
+}
+
+/// The lines of a file that are whole; nothing if there is no such file. What follows the last end of a line was cut short.
+pub fn whole_lines(path: &Path) -> Result<String> {
+    let bytes = match std::fs::read(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(String::new()),
+        read => read.with_context(|| format!("{} cannot be read", path.display()))?,
+    };
+    let end = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+    // what is no text of ours is none that may be cut
+    if end == 0 && !bytes.is_empty() && !bytes.starts_with(b"{\"audit\":") {
+        bail!("{} is no file of findings; give another name", path.display());
+    }
+    String::from_utf8(bytes[..end].to_vec()).map_err(|_| anyhow!("{} is no file of findings", path.display()))
 }
 
 /// The files that this process has read.

@@ -76,7 +76,22 @@ fn what_differs_from_the_interpreter_is_not_timed() {
     let message = fault(&["bench", &path, "--at", &at, "--seconds", "0.01"]);
     assert!(message.starts_with("compiled value: the value is ") && message.contains("--bits"), "{message}");
     let bench = run_json(&["bench", &path, "--at", &at, "--seconds", "0.01", "--bits", "--json"]);
-    assert_eq!(bench["off"], json!(0.0));
+    assert_eq!([&bench["off"], &bench["agrees"]], [&json!(0.0), &json!(true)]);
+}
+
+#[test]
+fn what_differs_is_told_in_json_too() {
+    let v: Vec<f64> = (0..256).map(|i| [1e16, 1.0, -1e16, 1.0][i % 4]).collect();
+    let at = file("bench_differs_json", "at.json", json!({ "v": v }).to_string());
+    let path = file("bench_differs_json", "f.crease", "program f(v[256]) = sum(v) * sum(v)");
+    let done = crease(&["bench", &path, "--at", &at, "--seconds", "0.01", "--json", "--values"]).output().unwrap();
+    assert_eq!((done.status.code(), done.stderr.len()), (Some(1), 0));
+    let told: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!([&told["agrees"], &told["seed"]], [&json!(false), &Value::Null]);
+    assert!(told["off"].as_f64().unwrap() > 1e-12, "{told}");
+    assert!(told["message"].as_str().unwrap().starts_with("compiled value: the value is "), "{told}");
+    // the numbers that are wrong, and no times of them
+    assert!(told["values"]["value"].is_number() && told.get("gradient").is_none(), "{told}");
 }
 
 #[test]

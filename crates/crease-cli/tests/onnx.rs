@@ -54,7 +54,7 @@ fn network(change: impl FnOnce(&mut GraphProto)) -> Vec<u8> {
     };
     change(&mut graph);
     let opset_import = vec![OperatorSetIdProto { domain: None, version: Some(13) }];
-    ModelProto { ir_version: Some(8), graph: Some(graph), opset_import }.encode_to_vec()
+    ModelProto { ir_version: Some(8), graph: Some(graph), opset_import, ..Default::default() }.encode_to_vec()
 }
 
 fn small(test: &str) -> String {

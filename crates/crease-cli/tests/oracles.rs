@@ -291,7 +291,8 @@ fn grad_where_there_is_no_local_model() {
     // beside 0 and 1 there is no value
     let none = ok(&["grad", "-e", "select { x => x, else => 2 * x }", "--at", "x=0"]);
     assert!(none.contains("clarke      not told: a condition is a number that changes with the inputs"), "{none}");
-    let many = format!("sum(relu(v * {})) - sum(relu(v))", "2 * ".repeat(3) + "1");
+    // a smooth function in front is not swept as tensors
+    let many = format!("sum(relu(exp(v) * {})) - sum(relu(v))", "2 * ".repeat(3) + "1");
     let point = file("many", "point.json", format!("{{\"v\": [{}]}}", vec!["0"; 60_000].join(",")));
     let text = ok(&["grad", "-e", &many, "--at", &point]);
     assert!(text.contains("operations are many; ask crease clarke or conservative"), "{text}");
@@ -397,4 +398,29 @@ fn sum_of_a_thousand_absolute_values() {
     assert!(text.contains("norm1  1:1  norm1(v)  left   left   999 elements\n"), "{text}");
     let l = run_json(&["lexicographic", "-e", "norm1(v)", "--at", &point, "--json"]);
     assert_eq!(l["directions"], json!(1000));
+}
+
+#[test]
+fn what_is_made_of_a_jump_need_not_jump() {
+    // constant, the identity: nothing is claimed of them, and nothing wrong
+    for e in ["where(x > 0, 1, -1)^2", "0 * where(x > 0, 1, 0) + x"] {
+        let g = run_json(&["grad", "-e", e, "--at", "x=0", "--json"]);
+        assert_eq!(g["kind"], json!("undecided"), "{e}");
+        let text = ok(&["grad", "-e", e, "--at", "x=0"]);
+        assert!(text.contains("not told: where(x > 0, ") && text.contains("is not continuous here"), "{text}");
+    }
+    // a ramp: inside of the outer choice the inner one is x
+    let ramp = "where(x > 0, where(x > 0, x, 1), 0)";
+    assert_eq!(run_json(&["differentiable", "-e", ramp, "--at", "x=0", "--json"])["verdict"], json!("no"));
+    let along = ["directional", "-e", ramp, "--at", "x=0", "--along", "x=2", "--along", "x=-2", "--json"];
+    assert_eq!(run_json(&along)["derivatives"], json!([2, 0]));
+    let program = "program g(x) = where(x > 0, 1, -1)^2\nprogram f(x) = select { x > 0 => g(x), else => g(-x) }\n";
+    let file = std::env::temp_dir().join(format!("crease-jump-{}.crease", std::process::id()));
+    std::fs::write(&file, program).unwrap();
+    let g = run_json(&["grad", file.to_str().unwrap(), "--at", "x=0", "--json"]);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(g["kind"], json!("undecided"));
+    // and this one jumps
+    let g = run_json(&["grad", "-e", "where(x > 0, 1, -1)", "--at", "x=0", "--json"]);
+    assert_eq!(g["kind"], json!("none"));
 }

@@ -3,7 +3,7 @@
 mod tool;
 
 use serde_json::{Value, json};
-use tool::crease;
+use tool::{crease, file};
 
 /// What of a value is not as a schema says; the parts of JSON Schema that ours uses, and a panic for others.
 fn faults(schema: &Value, root: &Value, value: &Value, path: &str) -> Vec<String> {
@@ -96,10 +96,14 @@ const CASES: [(&str, &str); 12] = [
     ("abs(x) - abs(x)", "x=0"),
 ];
 
+fn schema() -> Value {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.schema.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
 #[test]
 fn what_commands_print_is_what_the_schema_says() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.schema.json")).unwrap();
-    let root: Value = serde_json::from_str(&text).unwrap();
+    let root = schema();
     let questions: [(&str, &[&str]); 16] = [
         ("eval", &["eval"]),
         ("grad", &["grad"]),
@@ -141,6 +145,124 @@ fn what_commands_print_is_what_the_schema_says() {
         }
     }
     assert!(seen.values().all(|&n| n >= 8), "{seen:?}");
+}
+
+/// Lines of an audit: ties, none of them, enclosed, and an input where nothing is known.
+#[test]
+fn lines_of_audits_are_what_the_schema_says() {
+    let root = schema();
+    let net = file("schema_audit", "net.crease", "program net(x[2]) = concat(max(x, axis=0) - relu(x[0]), log(x[1]))");
+    let table = file("schema_audit", "in.csv", "0,0,1\n1,3,3\n1,2,-1\n");
+    for more in [&["--json"][..], &["--json", "--loss"], &["--json", "--each", "0"]] {
+        let printed = tool::ok(&[&["audit", &net, "--inputs", &table], more].concat());
+        let mut lines: Vec<Value> = printed.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let summary = lines.pop().unwrap();
+        assert_eq!(lines.len(), 3);
+        let names = std::iter::repeat_n("audit", 3).chain(["audit_summary"]);
+        for (value, name) in lines.iter().chain([&summary]).zip(names) {
+            let found = faults(&root["$defs"][name], &root, value, name);
+            assert!(found.is_empty(), "{value}\n{}", found.join("\n"));
+        }
+    }
+}
+
+#[test]
+fn what_export_prints_is_what_the_schema_says() {
+    let root = schema();
+    let file = tool::file("schema", "out.onnx", "");
+    for (expression, point) in CASES {
+        for flags in
+            [&[][..], &["--grad"], &["--value-and-grad", "--dtype", "f64"], &["--vjp"], &["--directional", "2"]]
+        {
+            let args = [&["export", "-e", expression, "--at", point, "-o", &file, "--json"], flags].concat();
+            let value = tool::json(&args);
+            let found = faults(&root["$defs"]["export"], &root, &value, "export");
+            assert!(found.is_empty(), "{args:?}\n{value}\n{}", found.join("\n"));
+        }
+    }
+}
+
+/// Times, and what is told in their place where answers differ.
+#[test]
+fn what_bench_prints_is_what_the_schema_says() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.schema.json")).unwrap();
+    let root: Value = serde_json::from_str(&text).unwrap();
+    let cancels: Vec<f64> = (0..256).map(|i| [1e16, 1.0, -1e16, 1.0][i % 4]).collect();
+    let at = file("schema_bench", "at.json", json!({ "v": cancels }).to_string());
+    let sums = file("schema_bench", "f.crease", "program f(v[256]) = sum(v) * sum(v)");
+    let cases: [(&str, &[&str]); 4] = [
+        ("bench", &["-e", "relu(x) * y"]),
+        ("bench", &["-e", "norm1(v)", "--at", "v=[1,-2]", "--values", "--explain", "--f32"]),
+        ("bench_differs", &[&sums, "--at", &at]),
+        ("bench_differs", &[&sums, "--at", &at, "--values"]),
+    ];
+    for (name, more) in cases {
+        let done = crease(&[&["bench", "--seconds", "0.01", "--json"], more].concat()).output().unwrap();
+        assert_eq!(done.status.code(), Some(i32::from(name == "bench_differs")), "{more:?}");
+        let value: Value = serde_json::from_slice(&done.stdout).unwrap();
+        let found = faults(&root["$defs"][name], &root, &value, name);
+        assert!(found.is_empty(), "{more:?}\n{value}\n{}", found.join("\n"));
+    }
+}
+
+#[test]
+fn what_commands_without_a_point_print_is_what_the_schema_says() {
+    let root = schema();
+    let satisfiable = file("schema_rest", "yes.cnf", "p cnf 3 2\n1 -2 3 0\n-1 2 0\n");
+    let unsatisfiable = file("schema_rest", "no.cnf", "p cnf 1 2\n1 0\n-1 0\n");
+    let program = file("schema_rest", "out.crease", "");
+    let questions: Vec<(&str, Vec<&str>)> = vec![
+        ("show", vec!["show", "-e", "x * y + max(x, y)", "--json"]),
+        ("show", vec!["show", "-e", "x * y + max(x, y)", "--derive", "backprop", "--json"]),
+        ("draw", vec!["draw", "-e", "x * y", "--json"]),
+        ("draw", vec!["draw", "-e", "x * y", "--format", "dot", "--json"]),
+        ("sat", vec!["sat", &satisfiable, "--json"]),
+        ("sat", vec!["sat", &unsatisfiable, "--form", "network", "--json"]),
+        ("sat", vec!["sat", &satisfiable, "--seconds", "0", "--json"]),
+        ("reduce", vec!["reduce", &satisfiable, "--json"]),
+        ("reduce", vec!["reduce", &satisfiable, "--form", "network", "--json", "-o", &program]),
+        ("simplify", vec!["simplify", "-e", "relu(x - y) + y", "--json"]),
+        ("table", vec!["table", "1", "--json"]),
+        ("table", vec!["table", "2", "--json"]),
+        ("table", vec!["table", "3", "--json"]),
+        ("paper", vec!["paper", "--item", "definition-1", "--json"]),
+        ("paper_list", vec!["paper", "--list", "--json"]),
+    ];
+    for (name, args) in questions {
+        let done = crease(&args).output().expect("the tool starts");
+        let value: Value = serde_json::from_slice(&done.stdout)
+            .unwrap_or_else(|e| panic!("{args:?}: {e}\n{}", String::from_utf8_lossy(&done.stderr)));
+        let found = faults(&root["$defs"][name], &root, &value, name);
+        assert!(found.is_empty(), "{args:?}\n{value}\n{}", found.join("\n"));
+    }
+}
+
+#[test]
+fn what_check_prints_is_what_the_schema_says() {
+    let root = schema();
+    let proof = file("schema_check", "proof.cert", "");
+    let mut claims = std::collections::BTreeSet::new();
+    for (expression, point) in CASES.into_iter().chain([("abs(exp(x) * y)", "x=1,y=0")]) {
+        let contains = ["clarke", "--all", "--contains", point];
+        for question in [&["differentiable"][..], &contains] {
+            let asked = [question, &["-e", expression, "--at", point, "--certificate", &proof]].concat();
+            if !crease(&asked).output().expect("the tool starts").status.success() {
+                continue;
+            }
+            if std::fs::metadata(&proof).is_ok_and(|m| m.len() == 0) {
+                continue;
+            }
+            for more in [&[][..], &["-e", expression, "--at", point]] {
+                let done = crease(&[&["check", &proof, "--json"], more].concat()).output().expect("the tool starts");
+                let Ok(value) = serde_json::from_slice::<Value>(&done.stdout) else { continue };
+                let found = faults(&root["$defs"]["check"], &root, &value, "check");
+                assert!(found.is_empty(), "{asked:?}\n{value}\n{}", found.join("\n"));
+                claims.insert(value["claim"].as_str().unwrap().to_string());
+            }
+            std::fs::write(&proof, "").unwrap();
+        }
+    }
+    assert!(claims.len() >= 3, "{claims:?}");
 }
 
 #[test]

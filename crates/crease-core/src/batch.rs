@@ -11,7 +11,7 @@
 //! would have stopped it.
 
 use crate::builder::{BuildError, Builder};
-use crate::op::{CalleeId, Choice, Kink, Lane, Op};
+use crate::op::{CalleeId, Choice, Kink, Lane, Op, Scan};
 use crate::program::{Atom, Program, ProgramId, Site};
 use crate::shape::{Layout, Shape};
 use std::collections::HashMap;
@@ -148,6 +148,16 @@ impl<'p> Frame<'p> {
                 let shapes: Vec<&Shape> = e.results().map(|v| p.shape(v)).collect();
                 let results = self.to.equation(e.op, &args, &shapes)?;
                 self.values.extend(results.into_iter().map(|atom| Lifted { atom, along: true }));
+            } else if let Op::Scan(scan) = e.op {
+                // what is carried may differ from point to point after a turn, whatever it was before
+                let mask: Vec<bool> = args.iter().enumerate().map(|(i, a)| i < scan.carried || a.along).collect();
+                let body = &p.callee(scan.body).program;
+                let Some(batched) = done.get(&(body.id(), mask.clone(), true)) else {
+                    return Frame::new(body, (body.id(), mask, true), self.to.n).map(Some);
+                };
+                let program = batched.program.clone();
+                let results = self.to.turns(scan, body, program, &args)?;
+                self.values.extend(results.into_iter().map(|atom| Lifted { atom, along: true }));
             } else {
                 let mask: Vec<bool> = args[conditions..].iter().map(|a| a.along).collect();
                 // branches return the same shapes
@@ -246,7 +256,7 @@ impl Points {
             }
             Op::Joint(Kink::MaxLinear { lane, rows }, choice) => self.max_linear(*lane, *rows, choice, args),
             // one number by itself is a lane only as a scalar
-            Op::LogSumExp(_) | Op::LogSumExpJoint(_) | Op::Kink(_) | Op::Joint(..)
+            Op::LogSumExp(_) | Op::LogSumExpJoint(_) | Op::Kink(_) | Op::Joint(..) | Op::Position(..)
                 if args.len() == 1 && op.lane() == Some(Lane::Args) =>
             {
                 let one = Shape::new([self.n, 1])?;
@@ -270,15 +280,45 @@ impl Points {
             | Op::Kink(_)
             | Op::Joint(..)
             | Op::Permute { .. }
+            | Op::Gather { .. }
+            | Op::Position(..)
+            | Op::Stair(_)
+            | Op::Where
             | Op::Compare(_)
             | Op::Logic(_)
             | Op::Constant(_)
             | Op::Call(_)
-            | Op::Select(_) => {
+            | Op::Select(_)
+            | Op::Scan(_) => {
                 let atoms = self.spread_all(args)?;
                 self.b.push(op.clone(), &atoms)
             }
         }
+    }
+
+    /// A loop whose body takes all points at once. In sequences the axis of turns comes first, so that of points is put behind it.
+    fn turns(
+        &mut self,
+        scan: &Scan,
+        body: &Program,
+        batched: Arc<Program>,
+        args: &[Lifted],
+    ) -> Result<Vec<Atom>, BuildError> {
+        let mut atoms = Vec::with_capacity(args.len());
+        for (i, &x) in args.iter().enumerate() {
+            let shape = &body.inputs()[i].shape;
+            atoms.push(match x.along {
+                _ if i < scan.carried => self.tensor(x, shape)?,
+                true if i < scan.still() => self.b.swap_leading(x.atom)?,
+                _ => x.atom,
+            });
+        }
+        let op = Scan { body: self.b.callee(batched, None)?, ..*scan };
+        let mut results = self.b.push(op, &atoms)?;
+        for r in &mut results[scan.carried..] {
+            *r = self.b.swap_leading(*r)?;
+        }
+        Ok(results)
     }
 
     /// A product of matrices. If one of them is the same for all points, the others are put one below the other, and it is one product.

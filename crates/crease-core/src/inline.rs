@@ -1,7 +1,7 @@
 //! Inlining: a program of any level as one of level 1, with the same cost.
 //!
 //! Calls are replaced by the equations of what they call, over and over, until only operations are left. Selections stay,
-//! because which branch runs is known only in the run; their branches are inlined.
+//! because which branch runs is known only in the run, and so do loops, which [`unroll`](crate::unroll()) takes apart; their branches and bodies are inlined.
 
 use crate::builder::{BuildError, Builder};
 use crate::flow::{Made, size};
@@ -28,6 +28,19 @@ pub enum InlineError {
         /// The program.
         name: String,
         /// How many calls and equations there are once all calls are expanded; beyond 2^128 it is that much.
+        size: u128,
+        /// The limit.
+        limit: u64,
+    },
+    /// Unrolling all loops gives more than the limit.
+    #[error(
+        "unrolling the loops of `{name}` gives {} calls and equations, more than the limit of {limit}; raise it (--max-equations, `Limits::equations`)",
+        shown(*size)
+    )]
+    Turns {
+        /// The program.
+        name: String,
+        /// How many calls and equations there are once all loops are unrolled.
         size: u128,
         /// The limit.
         limit: u64,
@@ -70,29 +83,26 @@ pub fn inline_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
 
 /// Like [`inline_within`], with the equation of `p` from which each equation came.
 pub(crate) fn inline_traced(p: &Program, limit: u64) -> Result<(Program, Vec<u32>), InlineError> {
-    // branches of selections first, callees before callers
+    // branches and bodies first, callees before callers
     let library = p.library();
-    let is_branch: HashSet<ProgramId> = library.iter().map(|q| &**q).chain([p]).flat_map(branches).collect();
-    let branches: Vec<&Arc<Program>> = library.iter().filter(|q| is_branch.contains(&q.id())).collect();
-    // all branches together have to keep within the limit, before the first of them is expanded
+    let is_kept: HashSet<ProgramId> = library.iter().map(|q| &**q).chain([p]).flat_map(kept).collect();
+    let programs: Vec<&Arc<Program>> = library.iter().filter(|q| is_kept.contains(&q.id())).collect();
+    // all of them together have to keep within the limit, before the first is expanded
     let sizes = size::expanded(p, &|_| true);
-    let all = branches.iter().map(|q| sizes[q]).chain([sizes[p]]);
+    let all = programs.iter().map(|q| sizes[q]).chain([sizes[p]]);
     within(p, all.fold(0, u128::saturating_add), limit)?;
     let mut made = Made::default();
-    for q in branches {
+    for q in programs {
         let inlined = Arc::new(expand(q, &|_| true, &made)?.0);
         made.insert(q, inlined);
     }
     expand(p, &|_| true, &made)
 }
 
-/// The branches of the selections of a program.
-fn branches(p: &Program) -> Vec<ProgramId> {
-    let selections = p.equations().filter_map(|e| match e.op {
-        Op::Select(ids) => Some(ids),
-        _ => None,
-    });
-    selections.flatten().map(|&id| p.callee(id).program.id()).collect()
+/// The sub-programs of a program that are not called but chosen or run in turns: branches of selections, bodies of loops.
+fn kept(p: &Program) -> Vec<ProgramId> {
+    let kept = p.equations().filter(|e| matches!(e.op, Op::Select(_) | Op::Scan(_)));
+    kept.flat_map(|e| e.op.callees()).map(|&id| p.callee(id).program.id()).collect()
 }
 
 fn within(p: &Program, size: u128, limit: u64) -> Result<(), InlineError> {

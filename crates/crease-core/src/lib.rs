@@ -54,16 +54,17 @@ pub mod shape;
 mod simplify;
 mod tensor;
 mod trace;
+mod unroll;
 mod views;
 
 pub use crease_number as number;
 
 pub use batch::{BatchError, batch};
-pub use builder::{BuildError, Builder, Conv2d, Window};
+pub use builder::{BuildError, Builder, Conv2d, Sliding, Window};
 pub use inline::{InlineError, MAX_INLINED, inline, inline_within};
 pub use limits::{Cancel, Limits};
 pub use number::{Number, NumberError, Rational};
-pub use op::{Constant, Kink, Lane, Op, OpError, Smooth, Ties};
+pub use op::{Constant, Kink, Lane, Op, OpError, Position, Scan, Smooth, Stair, Ties};
 pub use program::{Atom, Callee, Equation, Input, Origin, Place, Program, ProgramId, Site, Text, Value};
 pub use run::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, RunOptions, kinks, kinks_with, run, run_with};
 pub use scalarize::scalarize;
@@ -71,3 +72,4 @@ pub use shape::{Layout, Shape, ShapeError};
 pub use simplify::simplify;
 pub use tensor::Tensor;
 pub use trace::*;
+pub use unroll::unroll;

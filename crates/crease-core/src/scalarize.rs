@@ -1,14 +1,16 @@
 //! Scalarizing: a program on tensors as the paper would write it, on scalars, with the same tally.
 //!
 //! Every tensor becomes its elements, every operation on tensors the scalar operations that it stands for; structure
-//! disappears. Calls stay calls, of scalarized programs. An input `W[2, 2]` becomes `W_0_0`, `W_0_1`, `W_1_0`, `W_1_1`.
+//! disappears. Calls stay calls, of scalarized programs; loops are unrolled. An input `W[2, 2]` becomes `W_0_0`, `W_0_1`, `W_1_0`, `W_1_1`.
 
 use crate::builder::{BuildError, Builder};
 use crate::flow::Made;
+use crate::inline::InlineError;
 use crate::number::Rational;
-use crate::op::{Kink, Lane, Op};
+use crate::op::{Kink, Lane, Op, Position};
 use crate::program::{Atom, Equation, Program};
 use crate::shape::Shape;
+use crate::unroll::{has_loops, unroll};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -26,7 +28,10 @@ use std::sync::Arc;
 /// }
 /// ");
 /// ```
-pub fn scalarize(p: &Program) -> Result<Program, BuildError> {
+pub fn scalarize(p: &Program) -> Result<Program, InlineError> {
+    if has_loops(p) {
+        return Ok(scalarize_traced(&unroll(p)?)?.0);
+    }
     Ok(scalarize_traced(p)?.0)
 }
 
@@ -81,7 +86,7 @@ fn scalarize_one(p: &Program, made: &Made) -> Result<(Program, Vec<u32>), BuildE
 }
 
 /// How many numbers there are once tensors are taken apart: one for each element, and those that matrix products and sums add up.
-fn numbers(p: &Program) -> u128 {
+pub(crate) fn numbers(p: &Program) -> u128 {
     let values = (0..p.values()).map(|v| p.shapes[p.value_shapes[v] as usize].len() as u128).sum::<u128>();
     let inside = p.equations().map(|e| match e.op {
         Op::MatMul { .. } => 2 * e.multiplied(p),
@@ -132,7 +137,7 @@ impl Scalars<'_> {
                 Ok(vec![cells.into_iter().map(|c| c.unwrap_or(zero)).collect()])
             }
             Op::MatMul { transpose_a, transpose_b } => self.matmul(e, *transpose_a, *transpose_b),
-            Op::Call(_) | Op::Select(_) => self.call(e),
+            Op::Call(_) | Op::Select(_) | Op::Scan(_) => self.call(e),
             Op::Kink(Kink::MaxLinear { lane: Lane::Axis, rows })
             | Op::Joint(Kink::MaxLinear { lane: Lane::Axis, rows }, _) => {
                 let columns = e.args.iter().zip([*rows, 1]).find_map(|(a, m)| Some(self.p.shape(a.value()?).len() / m));
@@ -145,6 +150,7 @@ impl Scalars<'_> {
                 let sizes = [1, rows * columns, columns];
                 Ok(sizes[..e.results].iter().map(|&n| take(n)).collect())
             }
+            Op::Gather { lane: Lane::Axis, .. } => self.gather(e),
             op => match axis_lane(op) {
                 Some(lanes) => self.lanes(e, lanes),
                 None => self.elementwise(e, len),
@@ -182,6 +188,24 @@ impl Scalars<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// A lane and its positions, which need not be as many.
+    fn gather(&mut self, e: &Equation<'_>) -> Result<Vec<Vec<Atom>>, BuildError> {
+        let rows = self.p.shape(e.first).split_last().map_or(1, |(rest, _)| rest.len());
+        let op = e.op.with_lane(Lane::Args);
+        let mut out = Vec::with_capacity(self.p.shape(e.first).len());
+        for l in 0..rows {
+            let mut args = Vec::new();
+            for &a in e.args {
+                let n = self.p.atom_shape(a).len() / rows;
+                for k in l * n..(l + 1) * n {
+                    args.push(self.get(a, k)?);
+                }
+            }
+            out.extend(self.b.push(op.clone(), &args)?);
+        }
+        Ok(vec![out])
     }
 
     fn matmul(&mut self, e: &Equation<'_>, ta: bool, tb: bool) -> Result<Vec<Vec<Atom>>, BuildError> {
@@ -225,6 +249,9 @@ impl Scalars<'_> {
 
 /// Whether an operation works along an axis, and if so whether its first result is reduced.
 fn axis_lane(op: &Op) -> Option<bool> {
-    let sorts = matches!(op, Op::Permute { .. } | Op::Kink(Kink::Sort(_)) | Op::Joint(Kink::Sort(_), _));
+    let sorts = matches!(
+        op,
+        Op::Permute { .. } | Op::Kink(Kink::Sort(_)) | Op::Joint(Kink::Sort(_), _) | Op::Position(Position::Order, _)
+    );
     (op.lane() == Some(Lane::Axis)).then_some(!sorts)
 }

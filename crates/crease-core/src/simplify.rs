@@ -109,6 +109,9 @@ fn shortcut(b: &mut Builder, op: &Op, args: &[Atom]) -> Result<Option<Atom>, Bui
         Op::Mul | Op::Div if is(&second, Rational::is_one) => Some(args[0]),
         Op::Smooth(Smooth::Power(1)) => Some(args[0]),
         Op::Smooth(Smooth::Power(0)) if shape(b).is_scalar() => Some(b.constant(1)),
+        Op::Where if args[1] == args[2] && b.shape(args[1]) == shape(b) => Some(args[1]),
+        Op::Where if is(&first, Rational::is_one) && b.shape(args[1]) == shape(b) => Some(args[1]),
+        Op::Where if is(&first, Rational::is_zero) && b.shape(args[2]) == shape(b) => Some(args[2]),
         Op::Neg => match definition(b, args[0]) {
             Some((Op::Neg, inner)) => Some(inner[0]),
             _ => None,
@@ -136,6 +139,7 @@ fn fold(op: &Op, a: &Option<Rational>, c: &Option<Rational>) -> Option<Rational>
         Op::Div => a.checked_div(c?),
         Op::Neg => Some(-a),
         Op::Smooth(f) => a.smooth(*f).ok(),
+        Op::Stair(s) => Some(s.at(a)),
         Op::Kink(kink) => kink.side(a, !a.is_negative()).ok()?.map(|(value, _)| value),
         _ => None,
     }

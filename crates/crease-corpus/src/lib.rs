@@ -25,6 +25,7 @@
 
 pub mod cases;
 pub mod compare;
+pub mod composed;
 pub mod hostile;
 pub mod operations;
 pub mod paper;

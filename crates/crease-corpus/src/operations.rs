@@ -4,7 +4,9 @@
 use crate::random::Rng;
 use crease_core::differentiate::{How, backprop};
 use crease_core::op::{Comparison, Logic};
-use crease_core::{Atom, Builder, Kink, Lane, Layout, Op, Program, Rational, Shape, Smooth, scalarize};
+use crease_core::{
+    Atom, Builder, Kink, Lane, Layout, Op, Position, Program, Rational, Scan, Shape, Smooth, Stair, scalarize,
+};
 use std::sync::Arc;
 
 macro_rules! names {
@@ -97,6 +99,21 @@ names! {
     Op::Joint(Kink::MaxLinear { lane: Lane::Axis, .. }, _) => "maxlinear' of an axis",
     Op::Permute { lane: Lane::Args, .. } => "permute arguments",
     Op::Permute { lane: Lane::Axis, .. } => "permute an axis",
+    Op::Stair(Stair::Sign) => "sign",
+    Op::Stair(Stair::Floor) => "floor",
+    Op::Stair(Stair::Ceil) => "ceil",
+    Op::Stair(Stair::Round) => "round",
+    Op::Gather { lane: Lane::Args, scatter: false, .. } => "take along arguments",
+    Op::Gather { lane: Lane::Axis, scatter: false, .. } => "take along an axis",
+    Op::Gather { lane: Lane::Args, scatter: true, .. } => "add along arguments",
+    Op::Gather { lane: Lane::Axis, scatter: true, .. } => "add along an axis",
+    Op::Position(Position::Largest, Lane::Args) => "argmax of arguments",
+    Op::Position(Position::Largest, Lane::Axis) => "argmax of an axis",
+    Op::Position(Position::Smallest, Lane::Args) => "argmin of arguments",
+    Op::Position(Position::Smallest, Lane::Axis) => "argmin of an axis",
+    Op::Position(Position::Order, Lane::Args) => "argsort of arguments",
+    Op::Position(Position::Order, Lane::Axis) => "argsort of an axis",
+    Op::Where => "where",
     Op::Compare(Comparison::Less) => "<",
     Op::Compare(Comparison::LessEqual) => "<=",
     Op::Compare(Comparison::Greater) => ">",
@@ -112,6 +129,8 @@ names! {
     Op::MatMul { .. } => "matmul",
     Op::Call(_) => "call",
     Op::Select(_) => "select",
+    Op::Scan(Scan { back: false, .. }) => "repeat",
+    Op::Scan(Scan { back: true, .. }) => "repeat_back",
 }
 
 fn fraction(n: i64, d: i64) -> Rational {
@@ -195,8 +214,73 @@ pub fn programs(n: usize, rng: &mut Rng) -> Vec<(String, Program)> {
         });
         all.push((format!("{how:?}"), p));
     }
+    for s in Stair::ALL {
+        let p = of_vectors(n, |b, x, y| {
+            let three = b.constant(3);
+            let scaled = b.mul(x, three).expect("fits");
+            let step = b.stair(s, scaled).expect("fits");
+            b.mul(step, y).expect("fits")
+        });
+        all.push((s.name().into(), p));
+    }
+    all.extend(choices(n));
+    all.extend(positions(n));
     all.extend(on_lanes(n, rng));
     all.extend(structure(n));
+    all
+}
+
+/// Elementwise choices: of what always has a value, and of what has none where it is not taken.
+fn choices(n: usize) -> Vec<(String, Program)> {
+    let plain = of_vectors(n, |b, x, y| {
+        let less = b.compare(Comparison::Less, x, y).expect("fits");
+        let (one, two) = (b.mul(x, y).expect("fits"), b.sub(x, y).expect("fits"));
+        b.choose(less, one, two).expect("fits")
+    });
+    let shielded = of_vectors(n, |b, x, y| {
+        let zero = b.constant(0);
+        let right = b.compare(Comparison::Greater, x, zero).expect("fits");
+        let log = b.elementwise(Smooth::Log, &[x]).expect("fits");
+        let (root, over) = (b.elementwise(Smooth::Sqrt, &[log]).expect("fits"), b.div(y, x).expect("fits"));
+        let far = b.compare(Comparison::Greater, log, zero).expect("fits");
+        let inner = b.choose(far, root, over).expect("fits");
+        b.choose(right, inner, y).expect("fits")
+    });
+    vec![("where".into(), plain), ("where, with what has no value".into(), shielded)]
+}
+
+/// Places in lanes, and lanes at places.
+fn positions(n: usize) -> Vec<(String, Program)> {
+    let mut all = Vec::new();
+    for which in Position::ALL {
+        let along = of_vectors(n, |b, x, y| {
+            let both = b.concat(&[x, y], 0).expect("two vectors");
+            let lanes = b.reshape(both, &Shape::new([2, n]).expect("not empty")).expect("as many");
+            let found = b.position_axis(which, lanes, -1).expect("fits");
+            let found = b.reshape(found, &Shape::new([2, b.shape(found).len() / 2]).expect("not empty")).expect("fits");
+            b.take_along(lanes, found, -1).expect("fits")
+        });
+        let vectors = of_vectors(n, |b, x, y| {
+            let z = b.neg(x).expect("fits");
+            let found = b.position(which, &[x, y, z]).expect("fits");
+            let args = [&[z, y, x][..], &found].concat();
+            let taken = b.push(Op::Gather { lane: Lane::Args, of: 3, scatter: false }, &args).expect("fits");
+            let added: Vec<Atom> = taken.iter().chain(&found).copied().collect();
+            let put = b.push(Op::Gather { lane: Lane::Args, of: 4, scatter: true }, &added).expect("fits");
+            b.concat(&put, 0).expect("vectors")
+        });
+        all.push((format!("{} as scalars", which.name()), scalarize(&along).expect("no calls")));
+        all.push((which.name().into(), along));
+        all.push((format!("{} of vectors", which.name()), vectors));
+    }
+    let added = of_vectors(n, |b, x, y| {
+        let places = b.tensor(Shape::vector(n).expect("not empty"), (0..n).map(|i| (i / 2) as f64).collect());
+        let order = b.position_axis(Position::Order, y, 0).expect("fits");
+        let one = b.add_along(x, places.expect("a constant"), 0, n).expect("fits");
+        let two = b.add_along(y, order, 0, n + 2).expect("fits");
+        b.concat(&[one, two], 0).expect("vectors")
+    });
+    all.push(("add_along".into(), added));
     all
 }
 
@@ -288,7 +372,42 @@ fn structure(n: usize) -> Vec<(String, Program)> {
         });
         all.push((format!("select {select}"), p));
     }
+    for back in [false, true] {
+        all.push((format!("repeat, back {back}"), of_vectors(n, |b, x, y| looped(b, n, x, y, back))));
+    }
     all
+}
+
+/// A loop over the elements of x that carries a scalar and a vector, leans on y and stacks a pair in each turn.
+fn looped(b: &mut Builder, n: usize, x: Atom, y: Atom, back: bool) -> Atom {
+    let vector = Shape::vector(n).expect("not empty");
+    let mut t = Builder::new("turn");
+    let sum = t.input("sum", Shape::scalar()).expect("fresh");
+    let all = t.input("all", vector.clone()).expect("fresh");
+    let part = t.input("part", Shape::scalar()).expect("fresh");
+    let still = t.input("still", vector.clone()).expect("fresh");
+    let mut build = || -> Result<Vec<Atom>, crease_core::BuildError> {
+        let half = t.constant(fraction(1, 2));
+        let less = t.mul(sum, half)?;
+        let sum = t.add(less, part)?;
+        let spread = t.broadcast(sum, &vector)?;
+        let next = t.mul(all, half)?;
+        let next = t.add(next, spread)?;
+        let next = t.push1(Op::Kink(Kink::Max(Lane::Args)), &[next, still])?;
+        let largest = t.push1(Op::Kink(Kink::NormInf(Lane::Axis)), &[next])?;
+        let pair = t.concat(&[sum, largest], 0)?;
+        Ok(vec![sum, next, pair])
+    };
+    let outputs = build().expect("fits");
+    let body = b.callee(Arc::new(t.finish(&outputs).expect("an output")), None).expect("no joint");
+    let zero = b.constant(0);
+    let op = Scan { body, turns: n, carried: 2, each: 1, back };
+    let results = b.push(op, &[zero, x, x, y]).expect("fits");
+    let first = b.at(results[2], &[0, 1]).expect("fits");
+    let first = b.broadcast(first, &vector).expect("fits");
+    let scaled = b.mul(first, results[1]).expect("fits");
+    let ends = b.broadcast(results[0], &vector).expect("fits");
+    b.add(scaled, ends).expect("fits")
 }
 
 /// In which order the arguments of an operation stand among the inputs.

@@ -29,10 +29,12 @@ fn exact_programs_run_on_rationals() {
     for (seed, mut rng) in draws(1500) {
         let size = 1 + rng.below(14);
         let p = program(&mut rng, &any_options(&mut Rng::new(seed), size).exact());
+        // numbers grow from turn to turn
+        let most = if p.name().starts_with("looped") { 40_000 } else { 4000 };
         for x in [generic_point(&mut rng, &p), tied_point(&mut rng, &p)] {
             let out = run(&p, &x).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{p}"));
             let longest = out.iter().flat_map(|t| t.data()).map(|r| r.bits()).max().unwrap_or(0);
-            assert!(longest < 4000, "seed {seed}: a number of {longest} bits\n{p}");
+            assert!(longest < most, "seed {seed}: a number of {longest} bits\n{p}");
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::label::{label, nonsmooth, number, short};
 use crate::{DrawError, Drawing};
-use crease_core::{Atom, Op, Program, ProgramId};
+use crease_core::{Atom, Op, Program, ProgramId, Scan};
 use std::collections::{HashMap, HashSet};
 
 /// What a node of a drawing stands for.
@@ -186,7 +186,7 @@ where
     for e in p.equations() {
         let label = label(p, &e);
         let kind = match e.op {
-            Op::Call(_) => Kind::Call,
+            Op::Call(_) | Op::Scan(_) => Kind::Call,
             Op::Select(_) => Kind::Select,
             Op::Constant(_) => Kind::Constant,
             _ => Kind::Operation,
@@ -198,7 +198,9 @@ where
         if let Some(enter) = &mut enter {
             let callee = |id: &crease_core::op::CalleeId| &*p.callee(*id).program;
             g.nodes[node].inside = match e.op {
-                Op::Call(id) => Some(enter(Graph::default(), Content::Program(callee(id)))),
+                Op::Call(id) | Op::Scan(Scan { body: id, .. }) => {
+                    Some(enter(Graph::default(), Content::Program(callee(id))))
+                }
                 Op::Select(ids) => {
                     Some(enter(Graph::default(), Content::Select(ids.len() - 1, ids.iter().map(callee).collect())))
                 }

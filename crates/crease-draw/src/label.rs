@@ -5,7 +5,7 @@
 
 use crease_core::number::Rational;
 use crease_core::op::{Comparison, Logic};
-use crease_core::{Atom, Equation, Kink, Layout, Op, Program, Shape, Smooth};
+use crease_core::{Atom, Equation, Kink, Layout, Op, Program, Shape, Smooth, Stair};
 
 /// What is written on an equation.
 pub(super) struct Label {
@@ -34,7 +34,10 @@ pub(super) fn label(p: &Program, e: &Equation<'_>) -> Label {
             // several weights come out, so that the order of the arguments matters even for a maximum
             (format!("{name}, {name}′"), true)
         }
-        Op::Permute { .. } => (e.op.name().into(), true),
+        Op::Stair(Stair::Floor) => ("⌊·⌋".into(), false),
+        Op::Stair(Stair::Ceil) => ("⌈·⌉".into(), false),
+        Op::Stair(s @ (Stair::Sign | Stair::Round)) => (s.name().into(), false),
+        Op::Permute { .. } | Op::Gather { .. } | Op::Position(..) | Op::Where => (e.op.name().into(), true),
         Op::Logic(l @ (Logic::And | Logic::Or | Logic::Not)) => (l.word().into(), false),
         Op::Constant(c) => (tensor(c.data()), false),
         Op::View { layout, shape } => (view(&p.atom_shape(e.args[0]), layout, shape), false),
@@ -50,6 +53,10 @@ pub(super) fn label(p: &Program, e: &Equation<'_>) -> Label {
         }
         Op::Call(id) => (short(p.callee(*id).program.name()), true),
         Op::Select(_) => ("select".into(), true),
+        Op::Scan(scan) => {
+            let sign = if scan.back { "back, " } else { "" };
+            (format!("{} {sign}× {}", short(p.callee(scan.body).program.name()), scan.turns), true)
+        }
     };
     Label { text, folded: false, ordered }
 }

@@ -18,6 +18,8 @@ mod clock;
 mod data;
 #[path = "workloads/floors/mod.rs"]
 mod floors;
+#[path = "workloads/loops.rs"]
+mod loops;
 #[path = "workloads/programs.rs"]
 mod programs;
 #[path = "workloads/report.rs"]
@@ -76,6 +78,9 @@ fn all_rows(r: &Report) {
     rows::cnn(r, row("E cnn f32, batch 1"), 1);
     rows::cnn(r, row("E cnn f32, batch 64"), 64);
     rows::gmm(r, row("F gmm 10, 25, 1000"), 1000);
+    rows::lasso(r, row("H lasso 50 x 100, 1000 steps"), 1000);
+    rows::gru(r, row("I gru 32, 100 steps"), 100);
+    rows::camera(r, row("J camera, 1000 points"), 1000);
 }
 
 /// Each row against the size that its name tells.
@@ -102,6 +107,10 @@ fn all_sweeps(r: &Report) {
     }
     for n in [10, 100, 1000, 10_000, 100_000] {
         rows::gmm(r, sweep("F gmm, points", n), n);
+    }
+    for steps in [10, 100, 1000, 10_000] {
+        rows::lasso(r, sweep("H lasso, steps", steps), steps);
+        rows::gru(r, sweep("I gru, steps", steps), steps);
     }
     for n in [2000, 20_000, 200_000, 1_000_000] {
         scalars::random(r, sweep("scalar equations", n), n);

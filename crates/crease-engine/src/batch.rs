@@ -2,9 +2,11 @@
 //!
 //! Points are independent, so it does not matter to a result which thread computes it, or beside which others it stands in a
 //! vector register: every result is that of [`Compiled::run`] at its point, bit for bit. Sums over points are taken in
-//! blocks of [`BLOCK`] points, blocks in order, whatever the number of threads.
+//! blocks of [`BLOCK`] points, blocks in order, whatever the number of threads. Threads stay between runs ([`crew`](crate::crew)), and
+//! what a run writes down lies in its workspaces, so that a run like the last one allocates nothing.
 
 use crate::compiled::{Compiled, Workspace};
+use crate::crew::{Shared, THREADS, Team};
 use crate::error::EngineError;
 use crate::executable::Inputs;
 use crate::float::Float;
@@ -14,9 +16,6 @@ use std::ops::Range;
 
 /// So many points are summed together before their sum is added to that of the others.
 pub(crate) const BLOCK: usize = 64;
-
-/// No more threads are started: an operating system refuses some number of them.
-const THREADS: usize = 1024;
 
 impl<T: Float> Compiled<T> {
     /// Runs the program at `points` points. An input holds one point after the other, or just one that all share; outputs hold
@@ -123,23 +122,19 @@ pub(crate) fn run_parallel<T: Float>(
     c.check(&workspaces[0], points, inputs, outputs)?;
     // a share of whole groups of lanes for each thread
     let share = points.div_ceil(workspaces.len()).next_multiple_of(LANES);
-    let mut parts: Vec<(Range<usize>, Vec<&mut [T]>)> = Vec::with_capacity(workspaces.len());
-    let mut rest: Vec<&mut [T]> = outputs.iter_mut().map(|o| &mut o[..]).collect();
-    let mut start = 0;
-    while start < points {
-        let end = (start + share).min(points);
-        let mut mine = Vec::with_capacity(rest.len());
-        for (o, shape) in rest.iter_mut().zip(&c.outputs) {
-            let (head, tail) = std::mem::take(o).split_at_mut((end - start) * shape.len());
-            mine.push(head);
-            *o = tail;
+    let table = Outputs::new(outputs);
+    on_threads(workspaces, points.div_ceil(share.max(1)), &|job, w| {
+        let range = job * share..((job + 1) * share).min(points);
+        let Lists { mut reads, mut writes, .. } = std::mem::take(&mut w.lists);
+        c.parts(inputs, &range, &mut reads);
+        writes.clear();
+        for (k, shape) in c.outputs.iter().enumerate() {
+            // SAFETY: shares do not overlap, and the list is emptied before the slices go
+            writes.push(unsafe { table.part(k, range.start * shape.len()..range.end * shape.len()) });
         }
-        parts.push((start..end, mine));
-        start = end;
-    }
-    on_threads(parts.into_iter().zip(workspaces), |((range, mut out), w)| {
-        let inputs = c.parts(inputs, &range);
-        c.range(w, 0..range.len(), &inputs, &mut out)
+        let done = c.range(w, 0..range.len(), &reads, &mut writes);
+        w.lists.keep(reads, writes);
+        done
     })
 }
 
@@ -154,49 +149,150 @@ pub(crate) fn run_sum<T: Float>(
     let workspaces = c.check_threads(workspaces)?;
     c.check_inputs(&workspaces[0], points, inputs)?;
     c.check_outputs(1, outputs)?;
-    let lens: Vec<usize> = c.outputs.iter().map(|s| s.len()).collect();
-    let width: usize = lens.iter().sum();
+    let width: usize = c.outputs.iter().map(|s| s.len()).sum();
     let blocks = points.div_ceil(BLOCK);
     let Room { threads, step, each } = room(&workspaces[0], &c.limits, workspaces.len(), width, blocks)?;
     let workspaces = &mut workspaces[..threads];
-    // sums of blocks, of so many blocks that all threads have work
-    let mut partial = vec![T::ZERO; (threads * each).min(blocks) * width];
     outputs.iter_mut().for_each(|out| out.fill(T::ZERO));
     for round in (0..blocks).step_by(threads * each) {
         let some = (blocks - round).min(threads * each);
-        let partial = &mut partial[..some * width];
-        partial.fill(T::ZERO);
-        let shares = partial.chunks_mut(some.div_ceil(threads) * width).enumerate().zip(&mut *workspaces);
-        on_threads(shares, |((t, sums), w)| {
-            let mut results: Vec<Vec<T>> = lens.iter().map(|n| vec![T::ZERO; n * step]).collect();
-            for (b, sums) in sums.chunks_exact_mut(width).enumerate() {
-                let first = (round + t * some.div_ceil(threads) + b) * BLOCK;
-                for start in (first..(first + BLOCK).min(points)).step_by(step) {
-                    let range = start..(start + step).min(first + BLOCK).min(points);
-                    let inputs = c.parts(inputs, &range);
-                    let mut out: Vec<&mut [T]> =
-                        results.iter_mut().zip(&lens).map(|(r, &n)| &mut r[..n * range.len()]).collect();
-                    c.range(w, 0..range.len(), &inputs, &mut out)?;
-                    let mut at = 0;
-                    for (r, &n) in out.iter().zip(&lens) {
-                        for point in r.chunks_exact(n) {
-                            sums[at..at + n].iter_mut().zip(point).for_each(|(s, &x)| *s += x);
-                        }
-                        at += n;
-                    }
-                }
-            }
-            Ok(())
+        // blocks one after the other for each thread
+        let share = some.div_ceil(threads);
+        on_threads(workspaces, some.div_ceil(share), &|job, w| {
+            let mine = job * share..((job + 1) * share).min(some);
+            let mut lists = std::mem::take(&mut w.lists);
+            let done = sums(c, w, &mut lists, (round + mine.start..round + mine.end, points, step), inputs);
+            w.lists = lists;
+            done
         })?;
-        let mut at = 0;
-        for (out, &n) in outputs.iter_mut().zip(&lens) {
-            for block in partial.chunks_exact(width) {
-                out.iter_mut().zip(&block[at..at + n]).for_each(|(o, &x)| *o += x);
+        let sums = workspaces.iter().take(some.div_ceil(share)).flat_map(|w| w.lists.sums.chunks_exact(width));
+        for block in sums {
+            let mut at = 0;
+            for out in outputs.iter_mut() {
+                out.iter_mut().zip(&block[at..]).for_each(|(o, &x)| *o += x);
+                at += out.len();
             }
-            at += n;
         }
     }
     Ok(())
+}
+
+/// The sums of some blocks of points, one after the other, into the lists of a workspace.
+fn sums<T: Float>(
+    c: &Compiled<T>,
+    w: &mut Workspace<T>,
+    lists: &mut Lists<T>,
+    (blocks, points, step): (Range<usize>, usize, usize),
+    inputs: &[&[T]],
+) -> Result<(), EngineError> {
+    let width: usize = c.outputs.iter().map(|s| s.len()).sum();
+    lists.sums.clear();
+    lists.sums.resize(blocks.len() * width, T::ZERO);
+    lists.results.resize(step * width, T::ZERO);
+    for (block, sums) in blocks.zip(lists.sums.chunks_exact_mut(width)) {
+        let first = block * BLOCK;
+        for start in (first..(first + BLOCK).min(points)).step_by(step) {
+            let range = start..(start + step).min(first + BLOCK).min(points);
+            let (mut reads, mut writes) = (std::mem::take(&mut lists.reads), std::mem::take(&mut lists.writes));
+            c.parts(inputs, &range, &mut reads);
+            writes.clear();
+            let (table, mut at) = (Shared::new(&mut lists.results), 0);
+            for shape in &c.outputs {
+                let len = shape.len() * range.len();
+                // SAFETY: one after the other; the list is emptied before the numbers are looked at
+                writes.push(unsafe { lengthened(table.part(at..at + len)) });
+                at += len;
+            }
+            let done = c.range(w, 0..range.len(), &reads, &mut writes);
+            reads.clear();
+            writes.clear();
+            (lists.reads, lists.writes) = (reads, writes);
+            done?;
+            let (mut from, mut at) = (0, 0);
+            for shape in &c.outputs {
+                let n = shape.len();
+                for point in lists.results[from..][..n * range.len()].chunks_exact(n) {
+                    sums[at..at + n].iter_mut().zip(point).for_each(|(s, &x)| *s += x);
+                }
+                (from, at) = (from + n * range.len(), at + n);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The outputs of a run, of which every thread has a part.
+struct Outputs<T> {
+    table: *const *mut [T],
+    count: usize,
+}
+
+// SAFETY: parts are handed out to one thread each, by the contract of `part`
+unsafe impl<T: Send> Sync for Outputs<T> {}
+
+impl<T> Outputs<T> {
+    /// They must be there as long as threads have parts of them.
+    fn new(outputs: &mut [&mut [T]]) -> Self {
+        // a reference is a pointer, and one that is read as such may still be written through
+        Outputs { table: outputs.as_mut_ptr().cast(), count: outputs.len() }
+    }
+
+    /// A part of output number `k`.
+    ///
+    /// # Safety
+    ///
+    /// The outputs are still borrowed for this as long as the part is used, and no other part in use overlaps.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn part(&self, k: usize, range: Range<usize>) -> &'static mut [T] {
+        assert!(k < self.count, "there are so many outputs");
+        // SAFETY: inside of the table, just checked
+        let output = unsafe { *self.table.add(k) };
+        assert!(range.start <= range.end && range.end <= output.len(), "a part of what there is");
+        // SAFETY: inside of the output, just checked; nobody else has this part, by the contract
+        unsafe { std::slice::from_raw_parts_mut(output.cast::<T>().add(range.start), range.len()) }
+    }
+}
+
+/// The same slice for the lists of a workspace, which do not say how long what is in them lives.
+///
+/// # Safety
+///
+/// The slice is not used after its time.
+unsafe fn lengthened<T>(x: &mut [T]) -> &'static mut [T] {
+    // SAFETY: by the contract
+    unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr(), x.len()) }
+}
+
+/// What a run on several threads writes down beside the memory of its code, so that the next one finds room for it. Lists of slices
+/// are empty between runs.
+pub(crate) struct Lists<T: 'static> {
+    reads: Vec<&'static [T]>,
+    writes: Vec<&'static mut [T]>,
+    /// Results of some points, and sums of blocks of points.
+    results: Vec<T>,
+    sums: Vec<T>,
+    /// What went wrong.
+    failed: Option<EngineError>,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Self {
+        Lists { reads: Vec::new(), writes: Vec::new(), results: Vec::new(), sums: Vec::new(), failed: None }
+    }
+}
+
+impl<T> Lists<T> {
+    /// How large they are, in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of::<T>() * (self.results.capacity() + self.sums.capacity())
+    }
+
+    /// Takes the lists of slices back, emptied.
+    fn keep(&mut self, mut reads: Vec<&'static [T]>, mut writes: Vec<&'static mut [T]>) {
+        reads.clear();
+        writes.clear();
+        (self.reads, self.writes) = (reads, writes);
+    }
 }
 
 /// How sums are taken in bounded memory. Results do not depend on it: within a block points come one after the other, and so
@@ -235,21 +331,26 @@ fn room<T: Float>(
     Ok(Room { threads, step, each })
 }
 
-/// Does all jobs, the first on this thread and each other on one of its own. The error of the first job that has one counts.
-fn on_threads<J: Send>(
-    jobs: impl Iterator<Item = J>,
-    work: impl Fn(J) -> Result<(), EngineError> + Sync,
-) -> Result<(), EngineError> {
-    let mut jobs = jobs;
-    let Some(first) = jobs.next() else { return Ok(()) };
-    let work = &work;
-    std::thread::scope(|s| {
-        let others: Vec<_> = jobs.map(|job| s.spawn(move || work(job))).collect();
-        let first = work(first);
-        let results = others.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        // threads that are left are waited for at the end of the scope
-        std::iter::once(first).chain(results).collect()
-    })
+/// What is done for each job with its workspace.
+type Job<'j, T> = dyn Fn(usize, &mut Workspace<T>) -> Result<(), EngineError> + Sync + 'j;
+
+/// Does so many jobs, each with a workspace of its own, on as many threads. The error of the first job that has one counts.
+fn on_threads<T: Float>(workspaces: &mut [Workspace<T>], jobs: usize, work: &Job<'_, T>) -> Result<(), EngineError> {
+    let all = Shared::new(workspaces);
+    Team::of(jobs).each(jobs, &|_, job| {
+        // SAFETY: one for each job
+        let w = unsafe { &mut all.part(job..job + 1)[0] };
+        if let Err(e) = work(job, w) {
+            w.lists.failed = Some(e);
+        }
+    });
+    match workspaces.iter_mut().find_map(|w| w.lists.failed.take()) {
+        Some(failed) => {
+            workspaces.iter_mut().for_each(|w| w.lists.failed = None);
+            Err(failed)
+        }
+        None => Ok(()),
+    }
 }
 
 impl<T: Float> Compiled<T> {
@@ -263,9 +364,14 @@ impl<T: Float> Compiled<T> {
         Ok(&mut workspaces[..threads])
     }
 
-    /// Inputs at some points.
-    fn parts<'x>(&self, inputs: &[&'x [T]], points: &Range<usize>) -> Vec<&'x [T]> {
-        inputs.iter().zip(&self.input_lens).map(|(x, &n)| part(x, n, points)).collect()
+    /// Lists inputs at some points. The list must be emptied before the inputs go.
+    fn parts(&self, inputs: &[&[T]], points: &Range<usize>, list: &mut Vec<&'static [T]>) {
+        list.clear();
+        list.extend(inputs.iter().zip(&self.input_lens).map(|(x, &n)| {
+            let part = part(x, n, points);
+            // SAFETY: nobody reads the list after the run, whose inputs these are
+            unsafe { std::slice::from_raw_parts(part.as_ptr(), part.len()) }
+        }));
     }
 
     /// Runs at a range of points, several at once where that is faster. A run that gives up is handed over to the interpreter: in

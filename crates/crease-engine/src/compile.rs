@@ -12,7 +12,11 @@ use crate::scalar::estimate::{self, Times};
 use crate::scalar::{self, LANES};
 use crate::tensor::{self, Manner};
 use crease_core::differentiate::{self, DiffError, Technique, backprop};
-use crease_core::{Arithmetic, Atom, Builder, Kink, Layout, Op, Program, Shape, Smooth, inline, scalarize, simplify};
+use crease_core::op::scan::MOST_NESTED;
+use crease_core::run::least_steps;
+use crease_core::{
+    Arithmetic, Atom, Builder, Kink, Layout, Op, Program, Shape, Smooth, inline, scalarize, simplify, unroll,
+};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,20 +30,65 @@ pub(crate) fn compile<T: Float>(p: &Program, options: &Options) -> Result<Compil
 /// As [`compile`], for a program that is to say what the reference says.
 fn compile_for<T: Float>(p: &Program, reference: Reference, options: &Options) -> Result<Compiled<T>, EngineError> {
     let mut explain = Explain::default();
-    if suits_scalar(p, options.form, &mut explain) {
+    let code = code(p, options, &mut explain, 0)?;
+    Compiled::new(code, p, reference, options, explain, output_shapes(p))
+}
+
+/// Code for a program, which may be the body of a loop inside of so many others.
+fn code<T: Float>(
+    p: &Program,
+    options: &Options,
+    explain: &mut Explain,
+    depth: usize,
+) -> Result<Arc<dyn Code<T>>, EngineError> {
+    if depth > MOST_NESTED {
+        return Err(EngineError::Nested { name: p.name().into(), limit: MOST_NESTED });
+    }
+    let p = &*short_loops_unrolled(p, options)?;
+    if suits_scalar(p, options.form, explain) {
         let flat = flatten(&scalar_form(p)?, options)?;
         if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), None) {
-            describe(&mut explain, &code);
-            let native = prefers_native(&estimate::value(&code), options, &mut explain);
-            let machine = if native { machine(&flat, &code, p, options, &mut explain) } else { None };
-            let code = values(code, machine, options, &mut explain);
-            return Compiled::new(code, p, reference, options, explain, output_shapes(p));
+            describe(explain, &code);
+            let native = prefers_native(&estimate::value(&code), options, explain);
+            let machine = if native { machine(&flat, &code, p, options, explain) } else { None };
+            return Ok(values(code, machine, options, explain));
         }
     }
     let manner =
         Manner { exact: options.agreement == Agreement::Bits, checked: options.arithmetic == Arithmetic::Checked };
-    let code = tensor::build(&flatten(p, options)?, manner, &options.limits, &mut explain)?;
-    Compiled::new(Arc::new(code), p, reference, options, explain, output_shapes(p))
+    let flat = flatten(p, options)?;
+    let mut bodies = Vec::with_capacity(flat.bodies.len());
+    for body in &flat.bodies {
+        let mut inside = Explain::default();
+        bodies.push(code(body, options, &mut inside, depth + 1)?);
+        inside.lines().iter().for_each(|line| explain.say(format!("in the loop of `{}`: {line}", body.name())));
+    }
+    Ok(Arc::new(tensor::build(&flat, bodies, manner, options.threads, &options.limits, explain)?))
+}
+
+/// Loops that take no more steps in all their turns are unrolled: what they compute is worth less than running code in turns.
+const SHORT: u128 = 1 << 13;
+
+/// The same program without loops, if those are short, or if scalars are asked for.
+fn short_loops_unrolled<'p>(p: &'p Program, options: &Options) -> Result<Cow<'p, Program>, EngineError> {
+    let unrolled = match (options.form, turns(p)) {
+        (_, 0) | (Form::Tensors, _) => false,
+        (Form::Scalars, _) => true,
+        (Form::Auto, steps) => steps <= SHORT,
+    };
+    Ok(if unrolled { Cow::Owned(unroll(p)?) } else { Cow::Borrowed(p) })
+}
+
+/// How many steps all loops of a program and its library take at least; none without loops.
+fn turns(p: &Program) -> u128 {
+    let of = |q: &Program| {
+        let steps = q.equations().map(|e| match e.op {
+            Op::Scan(scan) => (scan.turns as u128).saturating_mul(least_steps(&q.callee(scan.body).program)),
+            _ => 0,
+        });
+        steps.fold(0, u128::saturating_add)
+    };
+    if p.callees().is_empty() { 0 } else { p.library().iter().map(|q| of(q)).fold(of(p), u128::saturating_add) }
 }
 
 /// Scalar code for values: machine code at one point if there is any; in lanes at several, if that is faster.
@@ -87,6 +136,10 @@ fn suits_scalar(p: &Program, form: Form, explain: &mut Explain) -> bool {
         explain.say(format!("{form:?} as asked"));
         return form == Form::Scalars;
     }
+    if turns(p) > 0 {
+        explain.say("tensor program: it has loops");
+        return false;
+    }
     if !has_tensors(p) {
         explain.say(format!("scalar program: {} equations, no tensors", p.len()));
         return true;
@@ -129,6 +182,12 @@ pub(crate) fn value_and_grad<T: Float>(
         return Err(DiffError::NoSuchInput { index, inputs }.into());
     }
     let reference = Reference::new(p, Derive::Gradient(options.how.clone(), wrt.clone()));
+    // the derivative of the turns adds up in another order than that of the loop
+    let unrolled = match options.agreement {
+        Agreement::Bits => Cow::Borrowed(p),
+        Agreement::Rounding => short_loops_unrolled(p, options)?,
+    };
+    let p = &*unrolled;
     let own_joints = p.library().iter().any(|q| q.callees().iter().any(|c| c.joint.is_some()))
         || p.callees().iter().any(|c| c.joint.is_some());
     let through = options.how.technique_of("") == Technique::Auto;
@@ -253,8 +312,8 @@ pub(crate) fn clarke<T: Float>(p: &Program, options: &Options) -> Result<Compile
     compile(&simplify(&derived)?, options)
 }
 
-/// Assemblies of which fewer elements are read are seen through by differentiation.
-const LARGE: usize = 1 << 9;
+/// Assemblies of fewer elements are seen through by differentiation.
+const LARGE: usize = 1 << 5;
 
 /// The same program with large padded tensors kept whole.
 ///

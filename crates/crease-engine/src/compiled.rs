@@ -1,5 +1,6 @@
 //! A compiled program: slices in, slices out.
 
+use crate::batch::Lists;
 use crate::error::EngineError;
 use crate::executable::{Code, Executable, Inputs, Run};
 use crate::float::Float;
@@ -50,6 +51,7 @@ pub struct Workspace<T: Float> {
     code: Arc<dyn Code<T>>,
     /// That code and its memory.
     pub(crate) run: Box<dyn Run<T>>,
+    pub(crate) lists: Lists<T>,
 }
 
 impl<T: Float> Workspace<T> {
@@ -63,13 +65,13 @@ impl<T: Float> Workspace<T> {
     /// assert!(c.workspace().bytes() < 1000);
     /// ```
     pub fn bytes(&self) -> usize {
-        self.run.bytes()
+        self.run.bytes() + self.lists.bytes()
     }
 }
 
 /// See [`Compiled::workspace`].
 pub(crate) fn workspace<T: Float>(c: &Compiled<T>) -> Workspace<T> {
-    Workspace { code: c.code.clone(), run: c.code.clone().bind() }
+    Workspace { code: c.code.clone(), run: c.code.clone().bind(), lists: Lists::default() }
 }
 
 impl<T: Float> Compiled<T> {

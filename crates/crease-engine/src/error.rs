@@ -65,6 +65,16 @@ pub enum EngineError {
         /// The largest number.
         limit: usize,
     },
+    /// Loops inside of loops, too deep to be compiled inside of each other.
+    #[error(
+        "loops are nested more than {limit} deep around `{name}`; unroll those that have few turns, or run it with the interpreter"
+    )]
+    Nested {
+        /// The innermost program.
+        name: String,
+        /// How deep they may be.
+        limit: usize,
+    },
     /// More numbers than may be held at once.
     #[error(
         "{what} would hold {numbers} numbers, more than the limit of {limit}; {}raise `numbers` of `Options::limits`", if *several { "use fewer workspaces, or " } else { "" }

@@ -1,4 +1,4 @@
-//! A program with every call expanded and every selection turned into picks: the form from which code is made.
+//! A program with every call expanded and every selection turned into picks, loops as they are: the form from which code is made.
 //!
 //! A [`Program`] enters; a straight list of equations without sub-programs leaves. All branches of a selection are carried
 //! out and the result of the chosen one is picked: floating point has no side effects, so only time is lost, and code
@@ -14,10 +14,11 @@
 
 use crate::error::EngineError;
 use crate::options::Options;
-use crease_core::op::CalleeId;
-use crease_core::{Atom, Kink, Op, Program, ProgramId, Rational, Shape};
+use crease_core::op::{CalleeId, Choice};
+use crease_core::{Atom, Kink, Op, Position, Program, ProgramId, Rational, Scan, Shape, Ties};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 /// So many calls, selections and equations, equal ones among them, are walked through for each equation that there may be.
 const WALKED: u64 = 4;
@@ -45,6 +46,8 @@ pub(crate) enum FlatOp {
     Op(Op),
     /// The second argument where the first, a scalar, is 1, else the third.
     Pick,
+    /// A loop; its body is the number of one of [`Flat::bodies`].
+    Loop(usize, Scan),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +69,8 @@ pub(crate) struct Flat {
     pub outputs: Vec<Operand>,
     /// Numbers that must turn out to be 0 or 1.
     pub truths: Vec<Operand>,
+    /// The bodies of loops, as they stand.
+    pub bodies: Vec<Arc<Program>>,
     args: Vec<Operand>,
     shapes: Vec<Shape>,
     value_shapes: Vec<u32>,
@@ -200,10 +205,30 @@ pub(crate) fn flatten(p: &Program, options: &Options) -> Result<Flat, EngineErro
                 let callee = &program.callee(*id).program;
                 frames.push(Frame { program: callee, map: args, next: 0, select: None });
             }
+            Op::Scan(scan) => {
+                let body = &program.callee(scan.body).program;
+                let known = f.flat.bodies.iter().position(|q| q.id() == body.id());
+                let number = known.unwrap_or_else(|| {
+                    f.flat.bodies.push(body.clone());
+                    f.flat.bodies.len() - 1
+                });
+                let id = f.enter(FlatOp::Loop(number, *scan));
+                let shapes: Vec<&Shape> = e.results().map(|v| program.shape(v)).collect();
+                f.push(id, &args, &shapes, &mut frame.map)?;
+            }
             Op::Select(ids) => {
                 let (conditions, rest) = args.split_at(ids.len() - 1);
                 let (conditions, args) = (conditions.to_vec(), rest.to_vec());
                 frame.select = Some(Choosing { branches: ids, conditions, args, done: Vec::new() });
+            }
+            Op::Position(Position::Order, lane) => {
+                // what a sort finds beside its values
+                let first = Choice { at_kink: Rational::ZERO, ties: Ties::First };
+                let id = f.enter(FlatOp::Op(Op::Joint(Kink::Sort(*lane), first)));
+                let shapes: Vec<&Shape> = e.results().chain(e.results()).map(|v| program.shape(v)).collect();
+                let mut out = Vec::with_capacity(shapes.len());
+                f.push(id, &args, &shapes, &mut out)?;
+                frame.map.extend_from_slice(&out[e.results..]);
             }
             op => {
                 let id = f.op_id(op);
@@ -418,7 +443,7 @@ fn live_only(mut f: Flat) -> Flat {
 
 /// What is taken for a truth value, and is not one by its making.
 fn truths(f: &Flat) -> Vec<Operand> {
-    let logic = |op: &FlatOp| matches!(op, FlatOp::Pick | FlatOp::Op(Op::Logic(_)));
+    let logic = |op: &FlatOp| matches!(op, FlatOp::Pick | FlatOp::Op(Op::Logic(_) | Op::Where));
     if !f.ops.iter().any(logic) {
         return Vec::new();
     }
@@ -432,16 +457,16 @@ fn truths(f: &Flat) -> Vec<Operand> {
             Operand::Const(c) => f.consts[c as usize].is_zero() || f.consts[c as usize].is_one(),
         };
         let asked = match f.op(e) {
-            FlatOp::Pick => &args[..1],
+            FlatOp::Pick | FlatOp::Op(Op::Where) => &args[..1],
             FlatOp::Op(Op::Logic(_)) => args,
-            FlatOp::Op(_) => &[],
+            FlatOp::Op(_) | FlatOp::Loop(..) => &[],
         };
         truths.extend(asked.iter().filter(|&&a| !is_made(a) && listed.insert(a)));
         let makes = match f.op(e) {
             FlatOp::Op(Op::Compare(_) | Op::Logic(_)) => true,
-            FlatOp::Pick => is_made(args[1]) && is_made(args[2]),
+            FlatOp::Pick | FlatOp::Op(Op::Where) => is_made(args[1]) && is_made(args[2]),
             FlatOp::Op(Op::View { .. }) => is_made(args[0]),
-            FlatOp::Op(_) => false,
+            FlatOp::Op(_) | FlatOp::Loop(..) => false,
         };
         made[e.first as usize] = makes;
     }

@@ -49,6 +49,14 @@ pub trait Float:
     #[doc(hidden)]
     const SAFE_SQUARES: Self;
 
+    /// Bits as many as a number has, none of them set.
+    #[doc(hidden)]
+    const CLEAR: Self::Bits;
+    #[doc(hidden)]
+    type Bits: Copy + PartialEq;
+    /// All bits set if one of two numbers is NaN, else those that were.
+    #[doc(hidden)]
+    fn mark_nan(x: Self, y: Self, bits: Self::Bits) -> Self::Bits;
     /// Both bit patterns at once; of two equal numbers their sum's sign where they are zeros, else the number.
     #[doc(hidden)]
     fn both_bits(self, other: Self) -> Self;
@@ -72,22 +80,26 @@ pub trait Float:
     fn library_cos(self) -> Self;
     #[doc(hidden)]
     fn library_powi(self, k: i32) -> Self;
+    /// The greatest integer that is not above, with one zero.
     #[doc(hidden)]
-    fn vector_exp(self) -> Self;
-    /// With fused products: only for kernels that have them.
+    fn round_down(self) -> Self;
+    /// The nearest integer, the even one of two, with one zero.
     #[doc(hidden)]
-    fn fused_exp(self) -> Self;
+    fn round_even(self) -> Self;
+    /// With fused products only in kernels that have them; so with the next three.
     #[doc(hidden)]
-    fn vector_ln(self) -> Self;
+    fn vector_exp(self, fused: bool) -> Self;
+    #[doc(hidden)]
+    fn vector_ln(self, fused: bool) -> Self;
     /// The logarithm of one more: that of the rounded sum, and what was rounded off beside it.
     #[doc(hidden)]
     #[inline(always)]
-    fn vector_ln_1p(self) -> Self {
+    fn vector_ln_1p(self, fused: bool) -> Self {
         let sum = Self::ONE + self;
-        sum.vector_ln() - ((sum - Self::ONE) - self) / sum
+        sum.vector_ln(fused) - ((sum - Self::ONE) - self) / sum
     }
     #[doc(hidden)]
-    fn vector_tanh(self) -> Self;
+    fn vector_tanh(self, fused: bool) -> Self;
     #[doc(hidden)]
     fn from_f64(x: f64) -> Self;
     /// Whether all bits but the sign are clear, for a whole slice.
@@ -96,7 +108,7 @@ pub trait Float:
 }
 
 macro_rules! float {
-    ($t:ident, $v:ident, [$exp:expr, $fused:expr], $ln:path, $tanh:path) => {
+    ($t:ident, $bits:ident, $v:ident, $exp:ident, $ln:ident, $tanh:ident) => {
         impl Float for $t {
             type V<I: crate::isa::Isa> = I::$v;
             const ZERO: Self = 0.0;
@@ -105,8 +117,14 @@ macro_rules! float {
             const LOWEST: Self = $t::NEG_INFINITY;
             const NAN: Self = $t::NAN;
             const INFINITY: Self = $t::INFINITY;
+            const CLEAR: $bits = 0;
+            type Bits = $bits;
             const SAFE_SQUARES: Self = $t::MIN_POSITIVE / ($t::EPSILON * $t::EPSILON);
 
+            #[inline(always)]
+            fn mark_nan(x: Self, y: Self, bits: $bits) -> $bits {
+                bits | $bits::from(x.is_nan() | y.is_nan()).wrapping_neg()
+            }
             #[inline(always)]
             fn both_bits(self, other: Self) -> Self {
                 $t::from_bits(self.to_bits() & other.to_bits())
@@ -152,20 +170,24 @@ macro_rules! float {
                 $t::powi(self, k)
             }
             #[inline(always)]
-            fn vector_exp(self) -> Self {
-                $exp(self)
+            fn round_down(self) -> Self {
+                $t::floor(self) + 0.0
             }
             #[inline(always)]
-            fn fused_exp(self) -> Self {
-                $fused(self)
+            fn round_even(self) -> Self {
+                $t::round_ties_even(self) + 0.0
             }
             #[inline(always)]
-            fn vector_ln(self) -> Self {
-                $ln(self)
+            fn vector_exp(self, fused: bool) -> Self {
+                if fused { math::$exp::<true>(self) } else { math::$exp::<false>(self) }
             }
             #[inline(always)]
-            fn vector_tanh(self) -> Self {
-                $tanh(self)
+            fn vector_ln(self, fused: bool) -> Self {
+                if fused { math::$ln::<true>(self) } else { math::$ln::<false>(self) }
+            }
+            #[inline(always)]
+            fn vector_tanh(self, fused: bool) -> Self {
+                if fused { math::$tanh::<true>(self) } else { math::$tanh::<false>(self) }
             }
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
@@ -179,8 +201,8 @@ macro_rules! float {
     };
 }
 
-float!(f64, F64, [math::exp64::<false>, math::exp64::<true>], math::ln64, math::tanh64);
-float!(f32, F32, [math::exp32, math::exp32], math::ln32, math::tanh32);
+float!(f64, u64, F64, exp64, ln64, tanh64);
+float!(f32, u32, F32, exp32, ln32, tanh32);
 
 /// The larger of two numbers as the interpreter has it: NaN wins, and 0 is above -0.
 #[inline(always)]

@@ -129,7 +129,7 @@ fn in_turn_4_half(a: x86::__m256d, b: x86::__m256d) -> (x86::__m256d, x86::__m25
     (x86::_mm256_permute2f128_pd::<0x20>(low, high), x86::_mm256_permute2f128_pd::<0x31>(low, high))
 }
 
-/// Half a register of AVX-512: some lanes by way of a mask, which AVX2 has only at a high price.
+/// Half a register of AVX-512: some lanes by way of a mask, which AVX2 has for loads only.
 macro_rules! half {
     ($name:ident, $v:ident, $t:ident, $n:literal, $load:ident, $store:ident) => {
         #[doc(hidden)]
@@ -221,31 +221,78 @@ macro_rules! masked {
     };
 }
 
-/// Some lanes by way of memory.
-macro_rules! copied {
-    ($v:ty, $t:ty, $n:literal, $features:literal, $load:ident, $store:ident) => {
+/// Some lanes of AVX2. Loads have a mask; a store with one takes dozens of steps on some machines, so that whole pieces are stored instead.
+/// Nothing goes by way of memory: a copy of so many numbers would be a call, before which every register is put away.
+macro_rules! pieces {
+    ($v:ty, f32, $n:literal, $features:literal, $load:ident, $store:ident) => {
         #[inline]
         #[target_feature(enable = $features)]
-        unsafe fn load_some(from: *const $t, len: usize) -> Self {
-            let mut some = [0.0; $n];
-            // SAFETY: by the contract of the trait
+        unsafe fn load_some(from: *const f32, len: usize) -> Self {
+            // SAFETY: eight numbers of the mask lie in the table; by the contract of the trait
             unsafe {
-                std::ptr::copy_nonoverlapping(from, some.as_mut_ptr(), len.min($n));
-                x86::$load(some.as_ptr())
+                let mask = x86::_mm256_loadu_si256(MASK_32.as_ptr().add(8 - len.min(8)).cast());
+                x86::_mm256_maskload_ps(from, mask)
             }
         }
         #[inline]
         #[target_feature(enable = $features)]
-        unsafe fn store_some(self, to: *mut $t, len: usize) {
-            let mut some = [0.0; $n];
+        unsafe fn store_some(self, to: *mut f32, len: usize) {
             // SAFETY: by the contract of the trait
             unsafe {
-                x86::$store(some.as_mut_ptr(), self);
-                std::ptr::copy_nonoverlapping(some.as_ptr(), to, len.min($n));
+                if len >= 8 {
+                    return x86::_mm256_storeu_ps(to, self);
+                }
+                let (mut to, mut left) = (to, x86::_mm256_castps256_ps128(self));
+                if len & 4 != 0 {
+                    x86::_mm_storeu_ps(to, left);
+                    (to, left) = (to.add(4), x86::_mm256_extractf128_ps::<1>(self));
+                }
+                if len & 2 != 0 {
+                    x86::_mm_storel_pd(to.cast(), x86::_mm_castps_pd(left));
+                    (to, left) = (to.add(2), x86::_mm_movehl_ps(left, left));
+                }
+                if len & 1 != 0 {
+                    x86::_mm_store_ss(to, left);
+                }
+            }
+        }
+    };
+    ($v:ty, f64, $n:literal, $features:literal, $load:ident, $store:ident) => {
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn load_some(from: *const f64, len: usize) -> Self {
+            // SAFETY: four numbers of the mask lie in the table; by the contract of the trait
+            unsafe {
+                let mask = x86::_mm256_loadu_si256(MASK_64.as_ptr().add(4 - len.min(4)).cast());
+                x86::_mm256_maskload_pd(from, mask)
+            }
+        }
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn store_some(self, to: *mut f64, len: usize) {
+            // SAFETY: by the contract of the trait
+            unsafe {
+                if len >= 4 {
+                    return x86::_mm256_storeu_pd(to, self);
+                }
+                let (mut to, mut left) = (to, x86::_mm256_castpd256_pd128(self));
+                if len & 2 != 0 {
+                    x86::_mm_storeu_pd(to, left);
+                    (to, left) = (to.add(2), x86::_mm256_extractf128_pd::<1>(self));
+                }
+                if len & 1 != 0 {
+                    x86::_mm_store_sd(to, left);
+                }
             }
         }
     };
 }
+
+/// Masks of loads: as many ones as lanes are left, read from the place where they begin.
+#[cfg(target_arch = "x86_64")]
+static MASK_32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+#[cfg(target_arch = "x86_64")]
+static MASK_64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64 as x86;
@@ -286,7 +333,7 @@ simd!(
     _mm256_storeu_ps,
     _mm256_add_ps,
     _mm256_fmadd_ps,
-    copied,
+    pieces,
     in_turn_8_half
 );
 simd!(
@@ -299,7 +346,7 @@ simd!(
     _mm256_storeu_pd,
     _mm256_add_pd,
     _mm256_fmadd_pd,
-    copied,
+    pieces,
     in_turn_4_half
 );
 
@@ -492,6 +539,37 @@ mod tests {
             let run = std::process::Command::new(&tests).env(VARIABLE, lesser).output().unwrap();
             assert!(run.status.success(), "{lesser}: {}", String::from_utf8_lossy(&run.stdout));
         }
+    }
+
+    struct Tails;
+
+    impl Kernel for Tails {
+        type Output = ();
+        #[inline(always)]
+        fn run<I: Isa>(self) {
+            fn check<T: crate::float::Float, V: Simd<T>>() {
+                let from: Vec<T> = (1..=V::N).map(T::from_usize).collect();
+                for len in 0..=V::N {
+                    let (mut out, mut all) = (vec![T::NAN; V::N], vec![T::NAN; V::N]);
+                    // SAFETY: called in a kernel; all slices have a register full of numbers
+                    unsafe {
+                        V::load(from.as_ptr()).store_some(out.as_mut_ptr(), len);
+                        V::load_some(from.as_ptr(), len).store(all.as_mut_ptr());
+                    }
+                    assert_eq!(out[..len], from[..len]);
+                    assert!(out[len..].iter().all(|x| x.is_nan()), "nothing is written beyond");
+                    assert_eq!(all[..len], from[..len]);
+                    assert!(all[len..].iter().all(|&x| x == T::ZERO));
+                }
+            }
+            check::<f32, I::F32>();
+            check::<f64, I::F64>();
+        }
+    }
+
+    #[test]
+    fn some_lanes_are_read_and_written_and_no_others() {
+        dispatch(Tails);
     }
 
     #[test]

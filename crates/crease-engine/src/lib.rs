@@ -77,6 +77,7 @@
 mod batch;
 mod compile;
 mod compiled;
+mod crew;
 mod entry;
 mod error;
 mod executable;

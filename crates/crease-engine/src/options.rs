@@ -87,6 +87,10 @@ pub struct Options {
     /// How often the program will be run at one point, as far as is known: what takes long to compile pays only if it runs
     /// often. Without a number it is taken to be for a tenth of a second in all.
     pub runs: Option<u64>,
+    /// On how many threads one run of a tensor program goes, as far as its steps are large enough to be shared. By default 1. Results
+    /// do not depend on it, not in a single bit. A run that is itself one of several ([`Compiled::run_parallel`](crate::Compiled::run_parallel))
+    /// stays on its thread.
+    pub threads: usize,
     /// The most equations that a program may have once its calls and selections are expanded. By default 2^26.
     pub equations: usize,
     /// How far runs may go. `numbers` is the most numbers that are held at once beside inputs and outputs: by one workspace, by
@@ -104,6 +108,7 @@ impl Default for Options {
             form: Form::default(),
             backend: Backend::default(),
             runs: None,
+            threads: 1,
             equations: 1 << 26,
             limits: Limits::DEFAULT,
         }
@@ -139,6 +144,21 @@ impl Options {
     /// With an expected number of runs.
     pub fn runs(self, runs: u64) -> Self {
         Options { runs: Some(runs), ..self }
+    }
+
+    /// With another number of threads for each run.
+    ///
+    /// ```
+    /// use crease_core::{relu, trace_shapes, Shape};
+    /// use crease_engine::{compile, Options};
+    /// let p = trace_shapes(&[Shape::vector(100_000).unwrap()], |x| vec![relu(x[0]).sum()]).unwrap();
+    /// let c = compile::<f64>(&p, &Options::default().threads(2)).unwrap();
+    /// let mut y = [0.0];
+    /// c.run(&mut c.workspace(), &[&vec![1.0; 100_000]], &mut [&mut y]).unwrap();
+    /// assert_eq!(y, [100_000.0]);
+    /// ```
+    pub fn threads(self, threads: usize) -> Self {
+        Options { threads, ..self }
     }
 
     /// With another limit on equations.

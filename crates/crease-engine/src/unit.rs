@@ -5,7 +5,7 @@
 
 use crate::float::Float;
 use crease_core::op::{Algebra, Choice, Comparison, Logic, Slope};
-use crease_core::{Kink, Lane, Op, Rational, Smooth, Ties};
+use crease_core::{Kink, Lane, Op, Position, Rational, Smooth, Stair, Ties};
 use std::convert::Infallible;
 
 /// An operation with one result.
@@ -49,6 +49,8 @@ pub(crate) enum Unit<T> {
     EluSlope(T, T),
     /// The second where the first is 1, else the third.
     Pick,
+    /// Constant between jumps.
+    Stair(Stair),
 }
 
 impl<T> Unit<T> {
@@ -77,10 +79,13 @@ impl<T> Unit<T> {
 }
 
 /// Calls `$two` or `$one` with the function of two numbers, or of one, that an operation is; `$pick` is for the one of three. `$vector`
-/// chooses the functions that vectorise.
+/// chooses the functions that vectorise, with fused products where `fused` says so.
 macro_rules! units {
-    ($unit:expr, $vector:expr, $one:ident, $two:ident, $pick:expr) => {{
-        use crease_core::Smooth;
+    ($unit:expr, $vector:expr, $one:ident, $two:ident, $pick:expr) => {
+        units!($unit, $vector, fused false, $one, $two, $pick)
+    };
+    ($unit:expr, $vector:expr, fused $fused:expr, $one:ident, $two:ident, $pick:expr) => {{
+        use crease_core::{Smooth, Stair};
         use $crate::float::{library, maximum, minimum, relu, sigmoid, slope, softplus, truth};
         match $unit {
             Unit::Add => $two!(|a, b| a + b),
@@ -102,18 +107,18 @@ macro_rules! units {
             Unit::Neg => $one!(|a| -a),
             Unit::Smooth(f) => match f {
                 Smooth::Inv => $one!(|a| T::ONE / a),
-                Smooth::Exp if $vector => $one!(|a| a.vector_exp()),
+                Smooth::Exp if $vector => $one!(|a| a.vector_exp($fused)),
                 Smooth::Exp => $one!(|a| a.library_exp()),
-                Smooth::Log if $vector => $one!(|a| a.vector_ln()),
+                Smooth::Log if $vector => $one!(|a| a.vector_ln($fused)),
                 Smooth::Log => $one!(|a| a.library_ln()),
                 Smooth::Sqrt => $one!(|a| a.root()),
                 Smooth::Sin => $one!(|a| a.library_sin()),
                 Smooth::Cos => $one!(|a| a.library_cos()),
-                Smooth::Tanh if $vector => $one!(|a| a.vector_tanh()),
+                Smooth::Tanh if $vector => $one!(|a| a.vector_tanh($fused)),
                 Smooth::Tanh => $one!(|a| a.library_tanh()),
-                Smooth::Sigmoid if $vector => $one!(|a| sigmoid(a, |x: T| x.vector_exp())),
+                Smooth::Sigmoid if $vector => $one!(|a| sigmoid(a, |x: T| x.vector_exp($fused))),
                 Smooth::Sigmoid => $one!(|a| sigmoid(a, |x: T| x.library_exp())),
-                Smooth::Softplus if $vector => $one!(|a| softplus(a, |e: T| e.vector_ln_1p(), |x: T| x.vector_exp())),
+                Smooth::Softplus if $vector => $one!(|a| softplus(a, |e: T| e.vector_ln_1p($fused), |x: T| x.vector_exp($fused))),
                 Smooth::Softplus => $one!(|a| softplus(a, |e: T| e.library_ln_1p(), |x: T| x.library_exp())),
                 Smooth::Tan
                 | Smooth::Asin
@@ -138,13 +143,17 @@ macro_rules! units {
             Unit::Abs => $one!(|a| a.size()),
             Unit::Leaky(s) => $one!(|a| if a < T::ZERO { s * a } else { a }),
             Unit::Elu(s) if $vector => $one!(|a| {
-                let left = s * a.vector_exp() - s;
+                let left = s * a.vector_exp($fused) - s;
                 if a < T::ZERO { left } else { a }
             }),
             Unit::Elu(s) => $one!(|a| if a < T::ZERO { s * a.library_exp() - s } else { a }),
             Unit::Slope(left, at, right) => $one!(|a| slope(a, left, at, right)),
-            Unit::EluSlope(s, at) if $vector => $one!(|a| slope(a, s * a.vector_exp(), at, T::ONE)),
+            Unit::EluSlope(s, at) if $vector => $one!(|a| slope(a, s * a.vector_exp($fused), at, T::ONE)),
             Unit::EluSlope(s, at) => $one!(|a| slope(a, s * a.library_exp(), at, T::ONE)),
+            Unit::Stair(Stair::Sign) => $one!(|a| slope(a, -T::ONE, T::ZERO, T::ONE)),
+            Unit::Stair(Stair::Floor) => $one!(|a| a.round_down()),
+            Unit::Stair(Stair::Ceil) => $one!(|a| -(-a).round_down() + T::ZERO),
+            Unit::Stair(Stair::Round) => $one!(|a| a.round_even()),
             Unit::Pick => $pick,
         }
     }};
@@ -239,9 +248,35 @@ pub(crate) enum LaneOp {
     Norm1,
     NormInf,
     Norm2,
+    /// The sum of relu of all members: no operation of programs, but what is found in them.
+    SumRelu,
     /// So many rows.
     MaxLinear(usize),
     LogSumExp,
+}
+
+/// What is done with a lane and positions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Move {
+    /// Reorders it, or undoes that.
+    Permute { inverse: bool },
+    /// Reads it at positions.
+    Take,
+    /// Adds it into zeros at positions.
+    Add,
+    /// The position of its largest or smallest number.
+    Find(Position),
+}
+
+impl Move {
+    /// How many of so many arguments are the lane; the rest are positions.
+    pub fn lane(self, arguments: usize, results: usize) -> usize {
+        match self {
+            Move::Permute { .. } | Move::Add => arguments / 2,
+            Move::Take => arguments - results,
+            Move::Find(_) => arguments,
+        }
+    }
 }
 
 /// What a joint operation picks at its kink.
@@ -260,8 +295,8 @@ pub(crate) enum Lowered<T> {
     Units(Vec<Part<T>>),
     /// On lanes; with weights if a choice is given.
     Lane(LaneOp, Lane, Option<Pick<T>>),
-    /// Reorders lanes, or undoes that.
-    Permute(Lane, bool),
+    /// Lanes that are reordered, read, added into, or searched.
+    Move(Lane, Move),
     /// Structure and products, which each engine does in its own way.
     Other,
 }
@@ -299,10 +334,19 @@ pub(crate) fn lower<T: Float>(op: &Op) -> Lowered<T> {
         }
         Op::Kink(kink) => kinked(kink, None),
         Op::Joint(kink, choice) => kinked(kink, Some(choice)),
-        Op::Permute { lane, inverse } => Lowered::Permute(*lane, *inverse),
-        Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. } | Op::Call(_) | Op::Select(_) => {
-            Lowered::Other
-        }
+        Op::Permute { lane, inverse } => Lowered::Move(*lane, Move::Permute { inverse: *inverse }),
+        Op::Gather { lane, scatter, .. } => Lowered::Move(*lane, if *scatter { Move::Add } else { Move::Take }),
+        // orders are sorted, when the program is made flat
+        Op::Position(which, lane) => Lowered::Move(*lane, Move::Find(*which)),
+        Op::Stair(s) => one(Unit::Stair(*s)),
+        Op::Where => one(Unit::Pick),
+        Op::Constant(_)
+        | Op::View { .. }
+        | Op::Assemble { .. }
+        | Op::MatMul { .. }
+        | Op::Call(_)
+        | Op::Select(_)
+        | Op::Scan(_) => Lowered::Other,
     }
 }
 

@@ -4,7 +4,8 @@ mod lesser;
 
 use crease_core::differentiate::{How, backprop};
 use crease_core::random::SplitMix64;
-use crease_core::{BuildError, Builder, Conv2d, Program, Shape, Tensor, Window, run};
+use crease_core::run::Unobserved;
+use crease_core::{Arithmetic, BuildError, Builder, Conv2d, Program, Shape, Tensor, Window, run, run_with};
 use crease_engine::{Agreement, Float, Options, compile, value_and_grad};
 
 fn numbers<T: Float>(rng: &mut SplitMix64, n: usize) -> Vec<T> {
@@ -119,6 +120,69 @@ fn products_of_many_sizes() {
             c.run(&mut c.workspace(), &[&data[0], &data[1]], &mut [&mut out]).unwrap();
             // the numbers are such that every sum is exact
             assert_eq!(out, expected[0].data(), "{p}");
+        }
+    }
+}
+
+/// The sum of relu of an input is one pass over it, with its slopes; of what is computed it stays where that is.
+#[test]
+fn sums_of_relu_and_their_slopes() {
+    fn all<T: Float>(n: usize, computed: bool) {
+        let mut b = Builder::new("f");
+        let x = b.input("x", Shape::new([n]).unwrap()).unwrap();
+        let y = if computed { b.mul(x, x).unwrap() } else { x };
+        let r = b.relu(y).unwrap();
+        let sum = b.sum_all(r).unwrap();
+        let p = b.finish(&[sum]).unwrap();
+        let derived = backprop(&p, &How::default()).unwrap();
+        for odd in [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+            let mut data: Vec<T> = numbers(&mut SplitMix64::new(10), n);
+            data[n / 2] = T::from_f64(odd);
+            let at = [Tensor::new(Shape::new([n]).unwrap(), data.clone()).unwrap()];
+            let expected = run_with(&derived, &at, Arithmetic::Ieee, &mut Unobserved).unwrap();
+            for agreement in [Agreement::Bits, Agreement::Rounding] {
+                let options = Options::default().agreement(agreement).arithmetic(Arithmetic::Ieee);
+                let c = value_and_grad::<T>(&p, &[], &options).unwrap();
+                let (mut value, mut slopes) = ([T::ONE], vec![T::ONE; n]);
+                c.run(&mut c.workspace(), &[&data], &mut [&mut value, &mut slopes]).unwrap();
+                // the numbers are such that every sum is exact
+                for (e, g) in expected.iter().flat_map(|t| t.data()).zip(value.iter().chain(&slopes)) {
+                    assert!(e == g || e.is_nan() && g.is_nan(), "{n} {computed} {odd}: {e} {g}");
+                }
+            }
+        }
+    }
+    for n in [1, 100, 1024, 1500, 5000] {
+        for computed in [false, true] {
+            all::<f64>(n, computed);
+            all::<f32>(n, computed);
+        }
+    }
+}
+
+/// Up to sixteen columns, in every number of registers and with every number of rows left over.
+#[test]
+fn products_with_few_columns() {
+    fn all<T: Float>(rng: &mut SplitMix64, [m, k, n]: [usize; 3], tb: bool) {
+        let mut b = Builder::new("f");
+        let x = b.input("x", Shape::new([m, k]).unwrap()).unwrap();
+        let y = b.input("y", Shape::new(if tb { [n, k] } else { [k, n] }).unwrap()).unwrap();
+        let z = b.push1(crease_core::Op::MatMul { transpose_a: false, transpose_b: tb }, &[x, y]).unwrap();
+        let p = b.finish(&[z]).unwrap();
+        let data: Vec<Vec<T>> = p.inputs().iter().map(|i| numbers(rng, i.shape.len())).collect();
+        let at: Vec<Tensor<T>> =
+            p.inputs().iter().zip(&data).map(|(i, d)| Tensor::new(i.shape.clone(), d.clone()).unwrap()).collect();
+        let expected = run(&p, &at).unwrap();
+        let c = compile::<T>(&p, &Options::default().form(crease_engine::Form::Tensors)).unwrap();
+        let mut out = vec![T::NAN; m * n];
+        c.run(&mut c.workspace(), &[&data[0], &data[1]], &mut [&mut out]).unwrap();
+        assert!(out == expected[0].data(), "{m} {k} {n} {tb}");
+    }
+    let mut rng = SplitMix64::new(11);
+    for n in 2..=17 {
+        for m in (2..=19).step_by(1 + n % 2) {
+            all::<f64>(&mut rng, [m, 7, n], m % 3 == 0);
+            all::<f32>(&mut rng, [m, 7, n], m % 3 == 0);
         }
     }
 }

@@ -15,6 +15,7 @@
 pub mod dimacs;
 pub mod onnx;
 pub mod point;
+pub mod samples;
 pub mod text;
 
 pub use dimacs::{Cnf, DimacsError, parse_dimacs};

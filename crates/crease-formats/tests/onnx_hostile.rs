@@ -124,8 +124,8 @@ fn graphs_that_are_none() {
     refused(&model(13, x(), vec![], vec![], &[]), "no output");
     refused(&ModelProto { graph: None, ..model(13, x(), vec![], vec![], &["x"]) }, "no graph");
     refused(&model(13, vec![port("", &[1])], vec![], vec![], &[""]), "no name");
-    let body = node("If", "x", "y", &[]);
-    refused(&model(13, x(), vec![], vec![body], &["y"]), "`If` is not supported");
+    let body = node("Loop", "x", "y", &[]);
+    refused(&model(13, x(), vec![], vec![body], &["y"]), "`Loop` is not supported");
     let mut twice = node("Flatten", "x", "y", &[("axis", A::I(0))]);
     twice.attribute.push(twice.attribute[0].clone());
     refused(&model(13, x(), vec![], vec![twice], &["y"]), "given twice");

@@ -399,7 +399,7 @@ fn einsum_of_plain_kinds() {
     let v = floats("w", &[2], &[1.0, 10.0]);
     is(with("ij,i->ij", Some(v.clone())), &[2, 3], &[1.0, 2.0, 3.0, 40.0, 50.0, 60.0]);
     is(with("ij,k->kji", Some(v)), &[2, 3, 2], &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0, 10.0, 40.0, 20.0, 50.0, 30.0, 60.0]);
-    for bad in ["...i->i", "ii->i", "ij->k", "ijk->i", "ij,jk->ik"] {
+    for bad in ["i1->i", "ij->ii", "ij->k", "ijk->i", "ij,jk->ik", "i...j...->i", "ijk...->i"] {
         let m = model(
             13,
             vec![port("x", &[2, 2])],

@@ -169,7 +169,14 @@ fn expressions() {
     assert_snapshot!(inside("select { x > 0, else => 1 }"), @r#"expected `=>`, found `,` @ ",""#);
     assert_snapshot!(inside("select { x > 0 => x, else => v }"), @r#"`select` cannot combine shapes [] and [3]: all branches must give the same shapes @ "select { x > 0 => x, else => v }""#);
     assert_snapshot!(inside("select x"), @r#"expected `{` after `select`, found `x` @ "x""#);
-    assert_snapshot!(inside("conv2d(M, M)"), @r#"`conv2d` cannot combine shapes [2, 3] and [2, 3]: it takes images [.., C, H, W] and kernels [O, C, h, w] that fit into them @ "conv2d(M, M)""#);
+    assert_snapshot!(inside("conv2d(M, M)"), @r#"`conv2d` cannot combine shapes [2, 3] and [2, 3]: it takes images [.., C, 2 more] and kernels of 4 axes: two for channels, 2 for the window @ "conv2d(M, M)""#);
+    assert_snapshot!(inside("conv1d(M, [[[1]]])"), @r#"`conv1d` cannot combine shapes [2, 3] and [1, 1, 1]: with 1 group the kernels must be [O, C / groups, ...] for the 2 channels of the image, O being divisible by the number of groups @ "conv1d(M, [[[1]]])""#);
+    assert_snapshot!(inside("conv1d(M, zeros([2, 2, 4]))"), @r#"`conv1d`: a window that reaches over 4 does not fit into 3, which axis 0 of [3] has with padding @ "conv1d(M, zeros([2, 2, 4]))""#);
+    assert_snapshot!(inside("conv1d(M, zeros([2, 1, 1]), stride=[1, 1])"), @r#"`stride` must be one integer @ "[1, 1]""#);
+    assert_snapshot!(inside("maxpool(M, [2, 2, 2])"), @r#"`maxpool`: the image needs 3 axes; the window is [2, 2, 2] on shape [2, 3] @ "maxpool(M, [2, 2, 2])""#);
+    assert_snapshot!(inside("avgpool(M, 2, ceil=2)"), @r#"`ceil` must be 0 or 1 @ "2""#);
+    assert_snapshot!(inside("maxpool(M, 2, count_padding=1)"), @r#"`maxpool` has no setting `count_padding` here @ "count_padding" [write maxpool(x, 2, stride=2, padding=0, dilation=1, ceil=0)]"#);
+    assert_snapshot!(inside("conv_transpose1d(M, zeros([2, 1, 1]), padding=2)"), @r#"`conv_transpose1d`: the padding (2, 2) leaves nothing of the 3 along axis 0 @ "conv_transpose1d(M, zeros([2, 1, 1]), padding=2)""#);
     assert_snapshot!(inside("matmul(M, M, transpose=none)"), @r#"what is transposed is `first`, `second` or `both` @ "none""#);
 }
 
@@ -182,4 +189,27 @@ fn bare_expressions() {
     assert_snapshot!(brief("let y = x y"), @r#"expected `;` or an operator, found `y` (a `;` separates `let` from what follows)"#);
     assert_snapshot!(brief("program f(x) = x"), @r#"this is a file of programs, not an expression (write the expression alone)"#);
     assert_snapshot!(brief("sum(v[0])"), @r#"a scalar has no elements to pick (an input gets its shape where it is declared, as in v[3]; that of a bare expression, from the point)"#);
+}
+
+#[test]
+fn loops() {
+    assert_snapshot!(brief("program f(x) = repeat(0, s = x) { return s }"), @r#"a loop has at least one turn @ "0""#);
+    assert_snapshot!(brief("program f(x) = repeat(x, s = x) { return s }"), @r#"the number of turns must be an integer @ "x""#);
+    assert_snapshot!(brief("program f(x) = repeat(3, s x) { return s }"), @r#"expected `=` and a first value, or `in` and a sequence, found `x` @ "x" [as in repeat(10, s = x, v in w) { return s * v }]"#);
+    assert_snapshot!(brief("program f(x) = repeat(3, s = x, s = x) { return s }"), @r#"`s` is bound twice in this loop @ "s""#);
+    assert_snapshot!(brief("program f(x) = scan(s = x) { return s }"), @r#"`scan` needs a sequence to go through, as in scan(s = 0, v in x) { ... } @ "scan" [repeat(n, ...) goes by number]"#);
+    assert_snapshot!(brief("program f(x) = scan(s = 0, v in x) { return s }"), @r#"`v` goes through a scalar, which has no parts @ "v""#);
+    assert_snapshot!(brief("program f(x[3]) = repeat(2, s = 0, v in x) { return s + v }"), @r#"`v` goes through 3 parts, but the loop has 2 turns @ "v""#);
+    assert_snapshot!(brief("program f(x[3]) = repeat(2, s = 0) { return s + x }"), @r#"`s` is a scalar before a turn and of shape [3] after it @ "s" [begin with a value of that shape, such as zeros([3])]"#);
+    assert_snapshot!(brief("program f(x) = repeat(2, s = x, t = x) { return s }"), @r#"the body returns 1 of the 2 carried values @ "repeat(2, s = x, t = x) { return s }" [return the next value of each of them first]"#);
+    assert_snapshot!(brief("program f(x) = repeat(2, s = x) { let t = s }"), @r#"this loop has no `return` @ "}" [end it with `return ...`]"#);
+    assert_snapshot!(brief("program f(x) = repeat(2, s = x) { return s "), @r#"expected `}`, found the end of the text @ "" [the `{` at line 1, column 33 is still open]"#);
+    assert_snapshot!(brief("program f(x) = repeat(2, s = x { return s }"), @r#"expected `,` or `)`, found `{` @ "{" [the `(` at line 1, column 22 is still open]"#);
+    assert_snapshot!(brief("program f(in) = in"), @r#"`in` is a word of the language and cannot be the name of an input @ "in" [choose another name, for example in_]"#);
+    assert_snapshot!(brief("program f(x) = repeat(2, s = x) { return y }"), @r#"unknown name `y` @ "y""#);
+    assert_snapshot!(brief("program f(x) = repeat"), @r#"expected `(` after the word for a loop, found the end of the text @ """#);
+    let deep = format!("program f(x) = {}x{}", "repeat(1, s = ".repeat(200), ") { return s }".repeat(200));
+    assert!(brief(&deep).starts_with("loops are nested more than 100 deep"));
+    let deep = format!("program f(x) = {}s{}", "repeat(1, s = x) { return ".repeat(200), " }".repeat(200));
+    assert!(brief(&deep).starts_with("loops are nested more than 100 deep"));
 }

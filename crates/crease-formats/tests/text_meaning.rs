@@ -90,6 +90,17 @@ fn tensors() {
         ("maxpool(M, [1, 2], stride=1), maxpool(M, 2, padding=1)", "[2, 2]2 3 6 5 | [2, 2]1 3 6 5"),
         ("conv2d(reshape(M, [1, 2, 3]), [[[[1, 10], [100, 1000]]]])", "[1, 1, 2]5621 4532"),
         ("conv2d(reshape(M, [1, 2, 3]), [[[[1]]]], stride=[1, 2], padding=[1, 0])", "[1, 4, 2]0 0 1 3 6 4 0 0"),
+        // M is [[1, 2, 3], [6, 5, 4]]: two channels of three
+        ("conv1d(M, [[[1, 0], [0, 10]]])", "[1, 2]51 42"),
+        ("conv1d(M, [[[1, 10]], [[100, 1000]]], groups=2, dilation=2)", "[2, 1]31 4600"),
+        ("conv1d(M, [[[1]], [[10]]], groups=2, stride=2, padding=1)", "[2, 3]0 2 0 0 50 0"),
+        ("conv_transpose1d(M[:1], [[[1, 10]]], stride=2)", "[1, 6]1 10 2 20 3 30"),
+        ("conv_transpose1d(M[:1], [[[1, 10]]], stride=2, padding=1, extra=1)", "[1, 5]10 2 20 3 30"),
+        ("conv_transpose2d(reshape(M, [1, 2, 3]), [[[[1], [10]]]])", "[1, 3, 3]1 2 3 16 25 34 60 50 40"),
+        ("maxpool(M, [2], stride=1), maxpool(M[0], 2, ceil=1)", "[2, 2]2 3 6 5 | [2]2 3"),
+        ("avgpool(M, [2], stride=1), avgpool(M, [1, 3])", "[2, 2]1.5 2.5 5.5 4.5 | [2, 1]2 5"),
+        ("avgpool(M[0], 2, padding=1), avgpool(M[0], 2, padding=1, count_padding=0)", "[2]0.5 2.5 | [2]1 2.5"),
+        ("maxpool(M[0], 2, dilation=2)", "[1]3"),
         ("select { sum(v) > 0 => v * s, else => v }", "[3]30 10 20"),
         ("M > 3", "[2, 3]0 0 0 1 1 1"),
     ] {
@@ -212,4 +223,72 @@ fn the_angle_of_a_point_is_right_in_all_quadrants_and_on_the_axes() {
     // element by element
     let angle = float("sum(atan2([1, 2], v))", "v=[-1, 2]");
     assert!((angle - std::f64::consts::PI).abs() < 1e-15, "{angle}");
+}
+
+#[test]
+fn loops() {
+    for (expression, value) in [
+        ("repeat(3, s = x) { return s * s }", "256"),
+        ("repeat(2, a = x, b = 1) { return a + b, a }", "5 | 3"),
+        ("let k = 3; repeat(2, s = x) { let k = s + k; return k * x }", "26"),
+        ("repeat(2, s = x) { return s + 1, s } + 0 * x", "error"),
+        ("sum(scan(v in [1, 2, 3]) { return v * x })", "12"),
+        ("scan(s = 0, v in [1, 2, 4]) { return s + v, s * x }", "7 | [3]0 2 6"),
+        ("scan_back(s = 0, v in [1, 2, 4]) { return s + v, s * x }", "7 | [3]12 8 0"),
+        ("repeat_back(3, s = x - 1) { return 2 * s, s }", "8 | [3]4 2 1"),
+        // a loop in a loop, with the names of both
+        ("repeat(2, s = x) { return repeat(2, t = s) { return t + s } }", "18"),
+        // a loop in an arm, an arm in a loop
+        ("select { x > 1 => repeat(2, s = x) { return s * x }, else => repeat(1, s = 0) { return s } }", "8"),
+        ("repeat(3, s = x) { return select { s > 5 => s, else => s + x } }", "6"),
+        ("1 + 2 * repeat(1, s = x) { return s } ^ 2", "9"),
+        (
+            "cumsum([1, 2, 4]), cumprod([x, 2, 4]), cummax([1, 3, 2]), cummin([1, 3, 0])",
+            "[3]1 3 7 | [3]2 4 16 | [3]1 3 3 | [3]1 1 0",
+        ),
+        ("cumsum([[1, x], [3, 4]], axis=0), cumsum([[1, 2], [3, 4]])", "[2, 2]1 2 4 6 | [2, 2]1 3 3 7"),
+    ] {
+        if value == "error" {
+            let point = parse_point("x=2").unwrap();
+            assert!(parse_expression(expression, &|name| point.shape_of(name).cloned()).is_err(), "{expression}");
+            continue;
+        }
+        assert_eq!(at(expression, "x=2"), value, "{expression}");
+    }
+}
+
+/// The names of a loop are its own, and free names are inputs wherever they stand.
+#[test]
+fn names_in_loops() {
+    let inputs = |expression: &str| {
+        let p = parse_expression(expression, &|_| None).unwrap_or_else(|e| panic!("{}", e.render(expression, "test")));
+        p.inputs().iter().map(|i| i.name.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(inputs("repeat(3, s = a) { let b = s + c; return b }"), "a c");
+    assert_eq!(inputs("s + repeat(3, s = a) { return s + d }"), "s a d");
+    assert_eq!(inputs("repeat(3, s = s) { return s }"), "s");
+    assert_eq!(inputs("let t = a; repeat(2, s = t) { return repeat(2, u = s) { return u + t + w } }"), "a w");
+    assert_eq!(
+        inputs("select { repeat(1, q = a) { return q } > 0 => repeat(1, q = b) { return q * c }, else => d }"),
+        "a b c d"
+    );
+    assert_eq!(inputs("repeat(2, s = a) { let x, y = sort(s, b); return x + y }"), "a b");
+    assert_eq!(inputs("max(x, repeat(2, s = 0) { return s }) + y"), "x y");
+}
+
+/// What is printed reads back: the body that is one call is that program, and others are printed as one.
+#[test]
+fn loops_read_back() {
+    for text in [
+        "program f(x, v[3]) = scan(s = x, a in v) { return s * a, s + x }",
+        "program g(s, a, w) = s * a + w\nprogram f(x, v[3]) = scan_back(s = x, a in v) { return g(s, a, 1/3) }",
+        "program f(x, s0, c0) = repeat(2, s = x) { return s + s0 * c0 }",
+        "program f(x) = repeat(2, s = x) { return repeat(3, t = s) { return t * s + x } }",
+    ] {
+        let p = parse(text).unwrap().main().clone();
+        let again =
+            parse(&p.to_string()).unwrap_or_else(|e| panic!("{}", e.render(&p.to_string(), "test"))).main().clone();
+        assert_eq!(p, again, "{p}");
+        assert_eq!(p.to_string(), again.to_string());
+    }
 }

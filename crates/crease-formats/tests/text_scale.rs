@@ -1,5 +1,8 @@
 //! Size and depth: nothing recurses, nothing is quadratic. Every test runs on a stack of 128 KiB.
 
+use crease_core::cost::{Prices, cost};
+use crease_core::differentiate::{How, backprop};
+use crease_core::{Tensor, run};
 use crease_formats::{TextError, parse, parse_expression};
 use std::fmt::Write;
 
@@ -54,6 +57,54 @@ fn nested_selections() {
         let conditions = format!("{}x{}", "select { ".repeat(n), " => x, else => y }".repeat(n));
         assert_eq!(expression(&conditions).unwrap().len(), n);
         assert!(expression(&"select { x => ".repeat(n)).is_err());
+    });
+}
+
+/// A loop is as long as its text, and so is its derivative; what is computed is what its turns compute.
+#[test]
+fn many_turns_of_a_loop() {
+    on_a_small_stack(|| {
+        // 1 - s is multiplied by 1 - r in each turn
+        let repeat = |n: usize| format!("program f(x, r) = repeat({n}, s = x) {{ return s + r * relu(1 - s) }}");
+        let p = parse(&repeat(DEEP)).unwrap().main().clone();
+        assert_eq!(cost(&p).to_string(), "300000 + 100000 c_relu");
+        let d = backprop(&p, &How::default()).unwrap();
+        let small = backprop(parse(&repeat(10)).unwrap().main(), &How::default()).unwrap();
+        let (long, short) = (d.to_string(), small.to_string());
+        assert!(long.len() < short.len() + 100, "{} and {} bytes", long.len(), short.len());
+        assert_eq!(**parse(&long).unwrap().main(), d);
+        let unit = |p: &crease_core::Program| cost(p).at(&Prices::unit()).to_f64();
+        assert!(unit(&d) < 5.0 * unit(&p));
+        let out = run(&d, &[Tensor::scalar(0.0), Tensor::scalar(1e-5)]).unwrap();
+        let left = (1.0f64 - 1e-5).powi(DEEP as i32);
+        let expected = [1.0 - left, left, DEEP as f64 * left / (1.0 - 1e-5)];
+        for (got, expected) in out.iter().zip(expected) {
+            assert!((got.data()[0] - expected).abs() < 1e-6 * (1.0 + expected), "{got} and {expected}");
+        }
+    });
+}
+
+#[test]
+fn many_turns_over_a_sequence() {
+    on_a_small_stack(|| {
+        let scan = |n: usize| {
+            format!(
+                "program f(v[{n}]) {{ let s, all = scan(s = 0, e in v) {{ let t = max(s, e) return t, t }} return s + sum(all) }}"
+            )
+        };
+        let p = parse(&scan(DEEP)).unwrap().main().clone();
+        // 99,999 additions in the sum and one more
+        assert_eq!(cost(&p).to_string(), "100000 + 100000 c_relu");
+        let d = backprop(&p, &How::default()).unwrap();
+        assert_eq!(**parse(&d.to_string()).unwrap().main(), d);
+        assert!(d.to_string().len() < 4000);
+        // ascending: each number is its own maximum, and the last one is counted twice
+        let v: Vec<f64> = (1..=DEEP).map(|i| i as f64).collect();
+        let out = run(&d, &[Tensor::vector(v).unwrap()]).unwrap();
+        let n = DEEP as f64;
+        assert_eq!(out[0].data(), [n + n * (n + 1.0) / 2.0]);
+        assert!(out[1].data()[..DEEP - 1].iter().all(|g| *g == 1.0));
+        assert_eq!(out[1].data()[DEEP - 1], 2.0);
     });
 }
 
@@ -136,6 +187,16 @@ fn extreme_parameters_are_built_or_refused() {
         "maxpool(I, 2, padding=#)",
         "maxpool(I, [#, 1], stride=[#, 1], padding=[#, 0])",
         "conv2d(I, K, padding=#)",
+        "conv2d(I, K, dilation=#)",
+        "conv2d(I, K, groups=#)",
+        "conv_transpose2d(I, K, stride=#)",
+        "conv_transpose2d(I, K, dilation=#)",
+        "conv_transpose2d(I, K, padding=#)",
+        "conv_transpose2d(I, K, extra=#)",
+        "avgpool(I, #)",
+        "avgpool(I, 2, stride=#, ceil=1)",
+        "avgpool(I, 2, padding=#)",
+        "maxpool(I, [#], dilation=#, ceil=1)",
         "conv2d(I, K, stride=#)",
         "conv2d(I, K, stride=[1, #], padding=[#, #])",
         "gather(I, [#], axis=0)",

@@ -5,7 +5,7 @@
 //! equation where that happens. All numbers that come from the same inputs draw on the same budget; constants, which have none of
 //! their own, take part in that of the numbers they meet.
 
-use crate::{Number, NumberError, Rational, Smooth};
+use crate::{Number, NumberError, Rational, Smooth, Stair};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -186,6 +186,10 @@ impl Number for Exact {
             return Ok(TooLong);
         }
         x.smooth(f).map(|y| Known(y, purse.clone()))
+    }
+
+    fn stair(&self, s: Stair) -> Result<Self, NumberError> {
+        self.partial(|x| Ok(s.at(x)))
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

@@ -7,7 +7,7 @@
 //! their kin are [`NumberError::NoOrder`], and the transcendental functions
 //! have no meaning at all.
 
-use crate::{Number, NumberError, Rational, Smooth};
+use crate::{Number, NumberError, Rational, Smooth, Stair};
 use dashu_int::{IBig, UBig};
 use std::cmp::Ordering;
 use std::fmt;
@@ -140,6 +140,10 @@ impl Number for Field61 {
             // one of several roots, and residues have no sign to tell which
             Smooth::Root(..) => not_exact(f),
         }
+    }
+
+    fn stair(&self, _: Stair) -> Result<Self, NumberError> {
+        Err(NumberError::NoOrder)
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

@@ -4,7 +4,7 @@
 //! and NaN passes through everything, `relu`, `max` and `min` included: a
 //! maximum that dropped NaN would hide the fault that made it.
 
-use crate::{Number, NumberError, Rational, Smooth, special};
+use crate::{Number, NumberError, Rational, Smooth, Stair, special};
 use std::cmp::Ordering;
 
 macro_rules! float_number {
@@ -104,6 +104,18 @@ macro_rules! float_number {
                     _ => return Ok($float::sqrt(sum)),
                 };
                 Ok($float::sqrt(squares(scale)) / scale)
+            }
+
+            fn stair(&self, s: Stair) -> Result<Self, NumberError> {
+                // there is one zero
+                Ok(match s {
+                    Stair::Sign if *self > 0.0 => 1.0,
+                    Stair::Sign if *self < 0.0 => -1.0,
+                    Stair::Sign => *self,
+                    Stair::Floor => self.floor(),
+                    Stair::Ceil => self.ceil(),
+                    Stair::Round => self.round_ties_even(),
+                } + 0.0)
             }
 
             fn compare(&self, other: &Self) -> Option<Ordering> {

@@ -10,7 +10,7 @@
 //! An endpoint that overflows becomes infinite, which is still an enclosure;
 //! infinity itself is never a member.
 
-use crate::{Enclosure, Number, NumberError, Rational, Smooth};
+use crate::{Enclosure, Number, NumberError, Rational, Smooth, Stair};
 use std::cmp::Ordering;
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::fmt;
@@ -446,6 +446,10 @@ impl Number for Interval {
             Smooth::Power(k) if k < 0 => return self.power(k.unsigned_abs()).inv(),
             Smooth::Power(k) => self.power(k.unsigned_abs()),
         })
+    }
+
+    fn stair(&self, s: Stair) -> Result<Self, NumberError> {
+        Ok(Interval::between(self.lo.stair(s)?, self.hi.stair(s)?))
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

@@ -40,6 +40,7 @@ mod mixed;
 mod rational;
 mod smooth;
 mod special;
+mod stair;
 
 pub use count::Count;
 pub use enclosure::Enclosure;
@@ -49,6 +50,7 @@ pub use interval::Interval;
 pub use mixed::Mixed;
 pub use rational::{ParseRationalError, Rational};
 pub use smooth::{Algebra, Edge, Facts, Numbers, Slope, Smooth};
+pub use stair::Stair;
 
 use std::cmp::Ordering;
 use std::fmt::{Debug, Display};
@@ -92,6 +94,14 @@ pub enum NumberError {
     /// A truth value is needed, and this is none.
     #[error("a condition must be 1 or 0, true or false, but here it is {0}")]
     NotATruth(String),
+    /// A position in a list is needed, and this is none.
+    #[error("a position among {of} numbers must be an integer from 0 to {}, but here it is {value}", of - 1)]
+    NotAPosition {
+        /// What it was.
+        value: String,
+        /// How many numbers there are.
+        of: usize,
+    },
     /// An exact number would grow past the size limit.
     #[error("the exact number grew past ten million bits")]
     TooLarge,
@@ -158,6 +168,14 @@ pub trait Number: Clone + Debug + Display + PartialEq + Send + Sync + 'static {
     /// [`NumberError::TooLarge`] where it has too many bits, and [`NumberError::Undecided`] for an enclosure of numbers inside the domain
     /// and others.
     fn smooth(&self, f: Smooth) -> Result<Self, NumberError>;
+
+    /// A function that is constant between jumps.
+    ///
+    /// # Errors
+    ///
+    /// [`NumberError::NoOrder`] in a field, and [`NumberError::Undecided`] for an enclosure that holds numbers on both sides of a jump, unless
+    /// the numbers are intervals that can hold both values.
+    fn stair(&self, s: Stair) -> Result<Self, NumberError>;
 
     /// `1 / self`. Like all that follow, [`smooth`](Number::smooth) under a name of its own, with its errors.
     fn inv(&self) -> Result<Self, NumberError> {

@@ -1,6 +1,6 @@
 //! Numbers that are exact for as long as they can be, and certain enclosures from then on.
 
-use crate::{Enclosure, Number, NumberError, Rational, Smooth};
+use crate::{Enclosure, Number, NumberError, Rational, Smooth, Stair};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -201,6 +201,22 @@ impl Number for Mixed {
 
     fn smooth(&self, f: Smooth) -> Result<Self, NumberError> {
         self.try_both(|r| r.smooth(f), |e| e.smooth(f))
+    }
+
+    fn stair(&self, s: Stair) -> Result<Self, NumberError> {
+        let value = match &self.known {
+            Known::Exact(r) => s.at(r),
+            Known::Near(e) => {
+                let (low, high) = e.ends().ok_or(NumberError::Undecided)?;
+                // the ends may be the number itself, so none of them may be where the function jumps
+                let (left, right) = (s.at(&low), s.at(&high));
+                match left == right && s.jump(&low).is_none() && s.jump(&high).is_none() {
+                    true => left,
+                    false => return Err(NumberError::Undecided),
+                }
+            }
+        };
+        Ok(Mixed::exact_or_near(value, self.bits))
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

@@ -1,4 +1,4 @@
-//! Bounds on every coordinate of the conservative gradient, by interval arithmetic backward.
+//! Bounds on the conservative gradient: on every coordinate by interval arithmetic backward, along a direction by interval arithmetic forward.
 
 use crate::Session;
 use crease_core::local::{Form, LocalModel, Node, NodeId, NormalForm};
@@ -68,6 +68,54 @@ fn on_graph(model: &LocalModel, from: NodeId) -> Vec<Bounds> {
     }
     adjoints.truncate(model.dimension());
     adjoints
+}
+
+/// Between which numbers the product of a direction with all elements of the conservative gradient lies: tangents go forward, and at a kink any combination of those of its members
+/// goes on.
+pub(crate) fn along(model: &LocalModel, from: NodeId, direction: &[Rational]) -> Bounds {
+    let mut tangents: Vec<Bounds> = direction.iter().map(|d| (d.clone(), d.clone())).collect();
+    for i in tangents.len()..model.len() {
+        let tangent = match model.node(model.node_id(i)) {
+            // the nodes of the directions come first
+            Node::Direction(_) => (Rational::ZERO, Rational::ZERO),
+            Node::Seam { taken, .. } => tangents[taken.index()].clone(),
+            Node::Linear(terms) => {
+                let mut sum = (Rational::ZERO, Rational::ZERO);
+                for t in terms {
+                    let enclosure = (&t.coefficient - &t.radius, &t.coefficient + &t.radius);
+                    accumulate(&mut sum, &tangents[t.node.index()], &enclosure);
+                }
+                sum
+            }
+            Node::Norm(members) => {
+                let sizes = members.iter().map(|m| {
+                    let (low, high) = &tangents[m.index()];
+                    Ord::max(low.abs(), high.abs())
+                });
+                let size = norm_above(sizes);
+                (-&size, size)
+            }
+            Node::Max(members) | Node::Taken(members) => {
+                let mut all = members.iter().map(|m| tangents[m.index()].clone());
+                let Some(first) = all.next() else { continue };
+                all.fold(first, |(low, high), (l, h)| (Ord::min(low, l), Ord::max(high, h)))
+            }
+        };
+        tangents.push(tangent);
+    }
+    tangents.swap_remove(from.index())
+}
+
+/// A number that the Euclidean norm does not exceed.
+fn norm_above(sizes: impl Iterator<Item = Rational>) -> Rational {
+    let sizes: Vec<Rational> = sizes.collect();
+    let square = sizes.iter().fold(Rational::ZERO, |sum, x| sum + x * x);
+    // the square root in floats, a little larger, and checked
+    let guess = Rational::from_f64(square.to_f64().sqrt() * (1.0 + 1e-12));
+    match guess.filter(|g| g * g >= square) {
+        Some(guess) => guess,
+        None => sizes.into_iter().fold(Rational::ZERO, |sum, x| sum + x),
+    }
 }
 
 /// On the normal form, which is tighter where members share terms: a combination of forms has every coefficient between the

@@ -48,7 +48,7 @@ pub use enclosed::{AskError, accurate, accurate_vector, ask};
 pub use enumerate::{EnumerateEvent, EnumerateLimit, EnumerateWork, Neighbour, Neighbours};
 pub use hull::{HullPosition, Stationarity, hull_vertices, in_hull};
 pub use lexicographic::{Lexicographic, identity};
-pub use membership::Membership;
+pub use membership::{Bounds, Membership};
 pub use report::{KinkLine, KinkReport};
 pub use session::{
     Session, clarke_along, clarke_element, conservative, differentiable, gradient_at_choices, lexicographic,

@@ -6,12 +6,16 @@
 //! none belongs to the conservative gradient is another matter: that set is the image of a polynomial, and there is no general
 //! test. Corners, edges and the centre of the choices are tried, and what is not shown is not claimed.
 
+use crate::bounds::along;
 use crate::enumerate::{Neighbour, Neighbours};
 use crate::{Conservative, HullPosition, OracleError, Session, check_direction, in_hull};
 use crease_core::number::Rational;
 
 /// How many node visits may be spent on looking for choices that give a vector.
 const CHOICES_BUDGET: usize = 5_000_000;
+
+/// The least and the largest of some numbers.
+pub type Bounds = (Rational, Rational);
 
 /// Where a vector lies.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +55,14 @@ pub enum Membership {
         /// The coordinate.
         coordinate: usize,
         /// The bounds of that coordinate.
-        bounds: (Rational, Rational),
+        bounds: Bounds,
+    },
+    /// It is no Clarke subgradient, and not in the conservative gradient either: its product with this direction is outside the bounds of the products of all elements.
+    Beyond {
+        /// The direction.
+        direction: Vec<Rational>,
+        /// The bounds of products with it.
+        bounds: Bounds,
     },
     /// Neither was found. The enumeration of all neighbouring gradients would decide it.
     NotDecided,
@@ -76,6 +87,9 @@ impl Session<'_> {
         check_direction(self.model(), vector)?;
         if let Some(found) = by_bounds(known, vector) {
             return Ok(found);
+        }
+        if let Some((direction, bounds)) = self.beyond(vector, &Rational::ZERO)? {
+            return Ok(Membership::Beyond { direction, bounds });
         }
         // the vector itself is a good guess: the gradient grows along it
         let own: Vec<Vec<Rational>> = vec![vector.to_vec(), vector.iter().map(|x| -x).collect()];
@@ -133,12 +147,71 @@ impl Session<'_> {
         }
         match in_hull(list, vector)? {
             HullPosition::Inside { weights } => Ok(Membership::Hull { weights }),
-            HullPosition::Outside { direction } if neighbours.complete() => Ok(match choices_for(self, vector)? {
-                Some(choices) => Membership::ConservativeOnly { direction, choices },
-                None => Membership::NotClarke { direction },
-            }),
+            HullPosition::Outside { direction } if neighbours.complete() => {
+                if let Some(bounds) = self.beyond_along(vector, &direction, &Rational::ZERO)? {
+                    return Ok(Membership::Beyond { direction, bounds });
+                }
+                Ok(match choices_for(self, vector)? {
+                    Some(choices) => Membership::ConservativeOnly { direction, choices },
+                    None => Membership::NotClarke { direction },
+                })
+            }
             HullPosition::Outside { .. } => Ok(Membership::NotDecided),
         }
+    }
+}
+
+impl Session<'_> {
+    /// A direction along which a vector lies beyond all elements of the conservative gradient, by more than this part of the sizes, and the bounds of those: one of a few
+    /// directions that come to mind, if one of them shows it.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(2, |x| crease_core::max(x)).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let session = Session::new(&model, 0);
+    /// // full weight for both of two equals: each coordinate is within its bounds, their sum is not
+    /// let full = vec![Rational::ONE; 2];
+    /// assert_eq!(session.beyond(&full, &Rational::ZERO).unwrap().unwrap().1, (Rational::ONE, Rational::ONE));
+    /// assert!(session.beyond(&[Rational::ONE, Rational::ZERO], &Rational::ZERO).unwrap().is_none());
+    /// ```
+    pub fn beyond(
+        &self,
+        vector: &[Rational],
+        relative: &Rational,
+    ) -> Result<Option<(Vec<Rational>, Bounds)>, OracleError> {
+        let known = self.conservative()?;
+        check_direction(self.model(), vector)?;
+        let from_known = known.elements.iter().map(|e| vector.iter().zip(&e.gradient).map(|(a, b)| a - b).collect());
+        let sign = |x: &Rational| Rational::from(i64::from(x.is_positive()) - i64::from(x.is_negative()));
+        let guesses: Vec<Vec<Rational>> = from_known.chain([vector.to_vec()]).collect();
+        let signs: Vec<Vec<Rational>> = guesses.iter().map(|d| d.iter().map(sign).collect()).collect();
+        for direction in guesses.into_iter().chain(signs) {
+            if let Some(bounds) = self.beyond_along(vector, &direction, relative)? {
+                return Ok(Some((direction, bounds)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The bounds of products with a direction, if that of the vector is outside of them by more than this part of the sizes.
+    fn beyond_along(
+        &self,
+        vector: &[Rational],
+        direction: &[Rational],
+        relative: &Rational,
+    ) -> Result<Option<Bounds>, OracleError> {
+        let (low, high) = along(self.model(), self.from()?, direction);
+        let (mut product, mut size) = (Rational::ZERO, Ord::max(low.abs(), high.abs()));
+        for (x, d) in vector.iter().zip(direction) {
+            let term = x * d;
+            size += term.abs();
+            product += term;
+        }
+        let slack = relative * size;
+        let out = product > &high + &slack || product < &low - &slack;
+        Ok(out.then_some((low, high)))
     }
 }
 

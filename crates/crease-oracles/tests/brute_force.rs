@@ -171,3 +171,33 @@ fn the_conservative_verdict_is_that_of_all_corners() {
     });
     assert!(single > 100 && several > 100, "{single} singletons, {several} others");
 }
+
+/// What the choices at the ties give is an element of the conservative gradient, and never beyond it; what is said to be beyond is so for all of them.
+#[test]
+fn what_is_beyond_is_beyond_all_choices() {
+    let mut beyond = 0;
+    each(9, 1500, |case, rng| {
+        let model = model_at(&case.program(), &case.at);
+        let session = Session::new(&model, 0);
+        let ties = case.ties();
+        if ties.is_empty() || ties.len() > 6 {
+            return !ties.is_empty();
+        }
+        let corner =
+            |bits: usize| case.at_choices(|i| ties.iter().position(|&t| t == i).is_some_and(|k| bits >> k & 1 == 1));
+        let corners: Vec<Vec<i64>> = (0..1 << ties.len()).map(corner).collect();
+        for g in &corners {
+            assert_eq!(session.beyond(&ints(g), &Rational::ZERO).unwrap(), None, "{case:?} {g:?}");
+        }
+        let near: Vec<i64> = corners[0].iter().map(|x| x + rng.within(2)).collect();
+        if let Some((direction, (low, high))) = session.beyond(&ints(&near), &Rational::ZERO).unwrap() {
+            let along = |g: &[i64]| ints(g).iter().zip(&direction).map(|(x, d)| x * d).sum::<Rational>();
+            let it = along(&near);
+            assert!(it < low || it > high);
+            assert!(corners.iter().all(|g| (&low..=&high).contains(&&along(g))), "{case:?} {near:?}");
+            beyond += 1;
+        }
+        true
+    });
+    assert!(beyond > 300, "{beyond}");
+}

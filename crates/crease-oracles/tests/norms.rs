@@ -184,8 +184,8 @@ fn membership() {
     assert!(matches!(place(["3/5", "4/5"]), Membership::Clarke { .. }));
     assert!(matches!(place(["1/4", "1/4"]), Membership::Hull { .. }));
     assert!(matches!(place(["2", "0"]), Membership::Outside { .. }));
-    // inside the bounds of coordinates, outside the ball: nothing is claimed
-    assert_eq!(place(["9/10", "9/10"]), Membership::NotDecided);
+    // inside the bounds of coordinates, outside the ball
+    assert!(matches!(place(["9/10", "9/10"]), Membership::Beyond { .. }));
     assert!(in_hull(&all.gradients, &numbers(&[0, 0])).is_ok());
 }
 

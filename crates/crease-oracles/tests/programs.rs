@@ -4,7 +4,7 @@
 use crease_core::differentiate::{DiffError, How, directional, locked, vjp};
 use crease_core::local::localize;
 use crease_core::number::Rational;
-use crease_core::{Program, Tensor, run};
+use crease_core::{Atom, Builder, Op, Program, Tensor, run};
 use crease_corpus::compare::{dot, stacked};
 use crease_corpus::hostile;
 use crease_corpus::random::{Dictionary, Options, Rng, origin, program, tied_point};
@@ -29,6 +29,41 @@ struct Found {
     no_value: usize,
     /// Where the model refuses.
     no_model: usize,
+    /// Where first order does not tell which branch a comparison takes, and the model knows it otherwise.
+    flat: usize,
+}
+
+/// Whether a comparison is tied along a direction, too, as far as first order goes: of that the program promises nothing.
+fn is_flat(p: &Program, at: &Point, direction: &[Rational]) -> bool {
+    let Ok(scalar) = crease_core::inline(p).map_err(|_| ()).and_then(|q| crease_core::scalarize(&q).map_err(|_| ()))
+    else {
+        return false;
+    };
+    let mut b = Builder::new("borders");
+    let mut map: Vec<Atom> =
+        scalar.inputs().iter().map(|i| b.input(i.name.clone(), i.shape.clone()).unwrap()).collect();
+    let mut borders = Vec::new();
+    for e in scalar.equations() {
+        let args: Vec<Atom> = e
+            .args
+            .iter()
+            .map(|&a| match a {
+                Atom::Value(v) => map[v.index()],
+                Atom::Const(c) => b.constant(scalar.constant(c).clone()),
+            })
+            .collect();
+        if let Op::Compare(_) = e.op {
+            borders.push(b.sub(args[0], args[1]).unwrap());
+        }
+        // what runs branches of its own is not looked into
+        let Ok(results) = b.push(e.op.clone(), &args) else { return false };
+        map.extend(results);
+    }
+    let q = b.finish(&borders).unwrap();
+    let numbers: Point = at.iter().flat_map(|t| t.data()).map(|x| Tensor::scalar(x.clone())).collect();
+    let (Ok(values), Ok(model)) = (run(&q, &numbers), localize(&q, &numbers)) else { return false };
+    let slopes = directional_batch(&model, &[direction.to_vec()]).unwrap().remove(0);
+    values.iter().zip(slopes).any(|(x, slope)| x.data()[0].is_zero() && slope.is_zero())
 }
 
 fn check(p: &Program, at: &Point, rng: &mut Rng, found: &mut Found) {
@@ -64,18 +99,23 @@ fn check(p: &Program, at: &Point, rng: &mut Rng, found: &mut Found) {
                 t.data()[j * n..(j + 1) * n].to_vec()
             })
             .collect();
+        if mine != *expected && is_flat(p, at, &flat[j]) {
+            found.flat += 1;
+            return;
+        }
         assert_eq!(mine, *expected, "at {at:?} along {d:?}\n{p}\n{derived}");
         // the locked program along the same direction: the gradient of one scalar output gives the same
         let inputs = [at.clone(), stacked(std::slice::from_ref(d))].concat();
-        if let ([_], Ok(values)) = (&expected[..], run(&locked, &inputs)) {
-            assert_eq!(values, run(p, at).unwrap(), "locked at {at:?} along {d:?}\n{p}\n{locked}");
+        // what nobody needs may have no value in the program itself
+        if let ([_], Ok(values), Ok(own)) = (&expected[..], run(&locked, &inputs), run(p, at)) {
+            assert_eq!(values, own, "locked at {at:?} along {d:?}\n{p}\n{locked}");
             if let Ok(all) = run(&adjoint, &[inputs, vec![values[0].map(|_| Rational::ONE)]].concat()) {
                 assert_eq!(dot(&all[1..=d.len()], d), expected[0], "at {at:?} along {d:?}\n{p}\n{locked}");
             }
         }
     }
     found.agreed += 1;
-    let tied = crease_core::kinks(p, at).unwrap().1;
+    let tied = crease_core::kinks(p, at).map_or(Vec::new(), |(_, tied)| tied);
     found.borders += usize::from(tied.iter().any(|k| !k.kink.starts_with(char::is_alphabetic)));
 }
 
@@ -106,5 +146,5 @@ fn hostile_programs_agree_with_the_model() {
         let case = hostile::case(seed);
         check(&case.program, &case.inputs(), &mut Rng::new(seed), &mut found);
     }
-    assert!(found.agreed > 150 && found.borders > 25, "{found:?}");
+    assert!(found.agreed > 150 && found.borders > 25 && found.flat < 30, "{found:?}");
 }

@@ -1,10 +1,30 @@
 //! What can go wrong, in one type.
 
+use crate::inspect::InspectError;
 use crate::networks::NetworkError;
-use crease_core::differentiate::DiffError;
-use crease_core::{BatchError, BuildError, RunError, ShapeError};
+use crate::reductions::ReductionError;
+use crease_check::CheckError;
+use crease_core::differentiate::{DiffError, SelectionError};
+use crease_core::local::LocalError;
+use crease_core::{BatchError, BuildError, InlineError, RunError, ShapeError};
+use crease_engine::EngineError;
+use crease_formats::onnx::WriteError;
+use crease_formats::{DimacsError, OnnxError, PointError, TextError};
+use crease_oracles::OracleError;
 
-/// Whatever can go wrong between a closure and a derivative: the error of the step that failed, as it is.
+/// Whatever can go wrong between a text, a network or a closure and an answer: the error of the step that failed, as it is, so that `?` takes all of them.
+///
+/// ```
+/// use crease::{inspect::{inspect, Ask}, Error};
+/// fn answer(text: &str, at: f64) -> Result<String, Error> {
+///     let p = crease::formats::parse(text)?;
+///     Ok(inspect(p.main(), &[at], &Ask::default())?.to_string())
+/// }
+/// assert!(answer("program f(x) = abs(x)", 0.0)?.contains("abs"));
+/// assert!(matches!(answer("program f(x) = abz(x)", 0.0), Err(Error::Text(_))));
+/// assert!(matches!(answer("program f(x) = 1 / x", 0.0), Err(Error::Inspect(_))));
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// ```
 /// use crease::{grad, Error};
@@ -21,12 +41,55 @@ pub enum Error {
     /// The program could not be differentiated: several outputs where one is needed, or a selection that is refused.
     #[error(transparent)]
     Diff(#[from] DiffError),
+    /// The program is too large once its calls are expanded or its loops unrolled.
+    #[error(transparent)]
+    Inline(#[from] InlineError),
     /// The program cannot be run at several points at once: a selection may take another branch at each.
     #[error(transparent)]
     Batch(#[from] BatchError),
     /// The run stopped: a division by zero, an overflow, a logarithm of a negative number.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The selection at kinks is none.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+    /// There is no local model at the point.
+    #[error(transparent)]
+    Local(#[from] Box<LocalError>),
+    /// An oracle has no answer.
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
+    /// There is no answer at the point.
+    #[error(transparent)]
+    Inspect(#[from] Box<InspectError>),
+    /// Compiled code cannot be made, or was given what does not fit.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A program in text is none.
+    #[error(transparent)]
+    Text(#[from] TextError),
+    /// A point in text or in a file is none, or does not fit the program.
+    #[error(transparent)]
+    Point(#[from] PointError),
+    /// A network in ONNX cannot be read.
+    #[error(transparent)]
+    Onnx(#[from] OnnxError),
+    /// A program cannot be written as a network.
+    #[error(transparent)]
+    WriteOnnx(#[from] WriteError),
+    /// A formula in DIMACS is none.
+    #[error(transparent)]
+    Dimacs(#[from] DimacsError),
+    /// A formula or a network cannot be reduced.
+    #[error(transparent)]
+    Reduction(#[from] ReductionError),
+    /// A certificate does not hold.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// No cheaper program was looked for.
+    #[cfg(feature = "saturate")]
+    #[error(transparent)]
+    Saturate(#[from] crease_saturate::Error),
     /// The layers of a network do not fit together.
     #[error(transparent)]
     Network(#[from] NetworkError),
@@ -55,5 +118,17 @@ pub enum Error {
 impl From<ShapeError> for Error {
     fn from(e: ShapeError) -> Self {
         Error::Build(e.into())
+    }
+}
+
+impl From<LocalError> for Error {
+    fn from(e: LocalError) -> Self {
+        Error::Local(Box::new(e))
+    }
+}
+
+impl From<InspectError> for Error {
+    fn from(e: InspectError) -> Self {
+        Error::Inspect(Box::new(e))
     }
 }

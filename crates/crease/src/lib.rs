@@ -43,6 +43,7 @@
 //! - [`check`]: certificates of what the oracles say, checked by code that shares nothing with the search but exact arithmetic.
 //! - [`engine`]: programs compiled, for values, gradients and directional derivatives at the speed of loops written by hand.
 //! - [`cost`]: what a program costs, and Theorem 2's bound on what its derivative costs.
+//! - [`audit`]: what a network does at the kinks that real inputs hit.
 //! - [`losses`] and [`networks`]: ready programs for learning.
 //! - [`reductions`]: formulas as programs, and linear ReLU networks.
 //!
@@ -57,6 +58,7 @@
 //! The paper itself, executed, is the crate `crease-paper`, with its programs, tables, errata, Theorem 3 and experiments;
 //! pictures of programs are `crease-draw`.
 
+pub mod audit;
 pub mod easy;
 mod error;
 pub mod inspect;
@@ -83,7 +85,7 @@ pub use crease_core::{
 };
 pub use crease_core::{Atom, Callee, Equation, Input, Origin, Place, Program, ProgramId, Text, Value};
 pub use crease_core::{BatchError, InlineError, MAX_INLINED, batch, inline, scalarize, simplify};
-pub use crease_core::{BuildError, Builder, Conv2d, Tape, Var, Window, trace, trace_shapes};
+pub use crease_core::{BuildError, Builder, Conv2d, Sliding, Tape, Var, Window, trace, trace_shapes};
 pub use crease_core::{Constant, Kink, Lane, Op, OpError, Smooth, Ties};
 pub use crease_core::{Layout, Number, NumberError, Rational, Shape, ShapeError, Tensor};
 

@@ -3,6 +3,7 @@
 //! The model counts operations. What it leaves out, above all how far numbers travel between memory and processor, is the
 //! difference between the ratio that is measured and the one that is counted.
 
+use crate::device::{self, DeviceArgs};
 use crate::fault;
 use crate::flags;
 use crate::how::HowArgs;
@@ -33,14 +34,16 @@ use std::time::{Duration, Instant};
 ///
 /// Nothing is timed that is not right: the compiled value, and the compiled value with its gradient, are compared with the
 /// interpreter's first. Where they differ by more than the roundings of the operations counted, relative to the largest number of the list, this
-/// ends with exit code 1. With --json --values the compiled numbers are told, so that any other program can check them.
+/// ends with exit code 1, and with --json the object says so: "agrees" is false, "off" how far they differ and "message" where. With --json
+/// --values the compiled numbers are told, so that any other program can check them.
 #[derive(Args)]
 #[command(after_help = "Examples:
   crease bench examples/mlp.crease
   crease bench network.crease --at weights.json --wrt W,b --seconds 5 --f32
   crease bench -e 'norm1(v)' --at v.npy --explain --json
   crease bench -e 'norm1(v)' --at v=[1,-2] --values --json
-  crease bench clauses.crease --runs 1000000 --explain")]
+  crease bench clauses.crease --runs 1000000 --explain
+  crease bench clauses.crease --device cuda --count 1000000 --f32")]
 pub struct Bench {
     #[command(flatten)]
     source: SourceArgs,
@@ -76,6 +79,13 @@ pub struct Bench {
     #[arg(long)]
     bits: bool,
 
+    #[command(flatten)]
+    device: DeviceArgs,
+
+    /// With --device cuda: so many random points, which lie on the device
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    count: u64,
+
     /// Also print the compiled value and gradient
     #[arg(long, requires = "json")]
     values: bool,
@@ -90,12 +100,21 @@ pub struct Bench {
 }
 
 impl Bench {
-    pub fn run(&self) -> Result<String> {
+    /// What is printed, and the exit code: 1 if answers differ.
+    pub fn run(&self) -> Result<(String, i32)> {
         let source = self.source.load()?;
         let picked = self.output.map(|k| pick(&source.program, k).map_err(fault::inspect)).transpose()?;
         let p = picked.as_ref().unwrap_or(&source.program);
-        let report = if self.f32 { self.measure::<f32>(p, &source)? } else { self.measure::<f64>(p, &source)? };
-        Ok(if self.json { show::json(&report.json(self)) } else { report.text(self) })
+        if self.device.is_cuda() {
+            let wanted = (usize::try_from(self.count)?, self.seed, self.f32);
+            return device::bench(p, &self.wrt(p)?, &self.how.read()?, wanted, self.json);
+        }
+        match if self.f32 { self.measure::<f32>(p, &source)? } else { self.measure::<f64>(p, &source)? } {
+            Found::Times(report) if self.json => Ok((show::json(&report.json(self)), 0)),
+            Found::Times(report) => Ok((report.text(self), 0)),
+            Found::Differs(told) if self.json => Ok((show::json(&told.json(p, self, source.has_point())), 1)),
+            Found::Differs(told) => Err(Error::msg(told.message)),
+        }
     }
 
     /// The numbers of the inputs to differentiate by, in the order given.
@@ -131,7 +150,7 @@ impl Bench {
         p.inputs().iter().map(&mut draw).collect()
     }
 
-    fn measure<T: Float>(&self, p: &Program, source: &Source) -> Result<Report> {
+    fn measure<T: Float>(&self, p: &Program, source: &Source) -> Result<Found> {
         let end = flags::within(flags::search_limits(), Some(self.seconds))?.deadline;
         let time = end.map_or(Duration::MAX, |end| end - Instant::now());
         let interrupt = Interrupt::listen();
@@ -174,10 +193,11 @@ impl Bench {
         value.run(&inputs)?;
         gradient.run(&inputs)?;
         let allowed = if self.bits { 0.0 } else { roundings::<T>(&costs.counted) };
-        let off = [("value", &value_expected, &value.outputs), ("value and gradient", &expected, &gradient.outputs)]
-            .map(|(what, expected, got)| agree(what, expected, got, allowed));
-        let [value_off, gradient_off] = off;
-        let off = value_off?.max(gradient_off?);
+        let compared =
+            [("value", &value_expected, &value.outputs), ("value and gradient", &expected, &gradient.outputs)]
+                .map(|(what, expected, got)| agree(what, expected, got, allowed));
+        let off = compared[0].off.max(compared[1].off);
+        let message = compared.into_iter().find_map(|c| c.message);
         let values = self.values.then(|| {
             let numbers = |s: &Shape, x: &Vec<T>| nested(s.dims(), x);
             let derivatives = wrt.iter().zip(&gradient.outputs[1..]).map(|(&i, g)| {
@@ -187,6 +207,9 @@ impl Bench {
             let [v, with] = [&value, &gradient].map(|r| numbers(&Shape::scalar(), &r.outputs[0]));
             object([("value", v), ("value_with_gradient", with), ("gradient", object(derivatives))])
         });
+        if let Some(message) = message {
+            return Ok(Found::Differs(Differs { numbers: T::NAME, off, message, values }));
+        }
         let mut tasks = [
             Task::new("value, compiled", || value.run(&inputs)),
             Task::new("value and gradient, compiled", || gradient.run(&inputs)),
@@ -199,7 +222,7 @@ impl Bench {
         })?;
         let times = tasks.each_ref().map(Task::times);
         drop(tasks);
-        Ok(Report {
+        Ok(Found::Times(Box::new(Report {
             name: p.name().into(),
             equations: p.len(),
             dimension: p.dimension(),
@@ -213,7 +236,39 @@ impl Bench {
             off,
             values,
             stopped,
-        })
+        })))
+    }
+}
+
+/// What came out.
+enum Found {
+    Times(Box<Report>),
+    /// Answers differ, so nothing was timed.
+    Differs(Differs),
+}
+
+/// Compiled answers that are too far from the interpreter's.
+struct Differs {
+    numbers: &'static str,
+    off: f64,
+    message: String,
+    values: Option<Value>,
+}
+
+impl Differs {
+    fn json(&self, p: &Program, flags: &Bench, given: bool) -> Value {
+        let mut members = vec![
+            ("program", p.name().into()),
+            ("inputs", p.dimension().into()),
+            ("equations", p.len().into()),
+            ("numbers", self.numbers.into()),
+            ("seed", if given { Value::Null } else { flags.seed.into() }),
+            ("agrees", false.into()),
+            ("off", self.off.into()),
+            ("message", self.message.as_str().into()),
+        ];
+        members.extend(self.values.clone().map(|v| ("values", v)));
+        object(members)
     }
 }
 
@@ -247,31 +302,37 @@ fn roundings<T: Float>(counted: &Rational) -> f64 {
     unit * (64.0 + counted.to_f64())
 }
 
-/// How far compiled outputs are from the interpreter's, if that is not too far.
-fn agree<T: Float>(what: &str, expected: &[Tensor<T>], got: &[Vec<T>], allowed: f64) -> Result<f64> {
-    let mut off = 0.0f64;
+/// How far compiled outputs are from the interpreter's, and what is wrong if that is too far.
+struct Comparison {
+    off: f64,
+    message: Option<String>,
+}
+
+/// Compares compiled outputs with the interpreter's.
+fn agree<T: Float>(what: &str, expected: &[Tensor<T>], got: &[Vec<T>], allowed: f64) -> Comparison {
+    let mut found = Comparison { off: 0.0, message: None };
     for (k, (e, g)) in expected.iter().zip(got).enumerate() {
         let (far, at) = distance(e.data(), g);
-        if far > allowed {
+        found.off = found.off.max(far);
+        if far > allowed && found.message.is_none() {
             let which = if k == 0 { "the value".into() } else { format!("number {at} of derivative {}", k - 1) };
-            return Err(anyhow!(
+            let likely = if allowed == 0.0 {
+                "this is an error of crease, please report it".to_string()
+            } else {
+                format!(
+                    "roundings make {allowed:.1e}. Unless its sums cancel, which --bits would tell, this is an error of \
+                     crease"
+                )
+            };
+            found.message = Some(format!(
                 "compiled {what}: {which} is {} where the interpreter has {}, which is {far:.1e} of the largest number \
-                 there; {}",
+                 there; {likely}",
                 g[at],
                 e.data()[at],
-                if allowed == 0.0 {
-                    "this is an error of crease, please report it".to_string()
-                } else {
-                    format!(
-                        "roundings make {allowed:.1e}. Unless its sums cancel, which --bits would tell, this is an error of \
-                         crease"
-                    )
-                },
             ));
         }
-        off = off.max(far);
     }
-    Ok(off)
+    found
 }
 
 /// Numbers as nested arrays.
@@ -402,6 +463,7 @@ impl Report {
             ("omega", rational(c.theorem.omega.clone())),
             ("compile_us", pair(self.compiled.map(us))),
             ("memory_bytes", pair(self.bytes.map(Value::from))),
+            ("agrees", true.into()),
             ("off", self.off.into()),
             ("stopped", self.stopped.into()),
         ];
@@ -459,14 +521,17 @@ mod tests {
     fn what_differs_too_far_is_a_fault() {
         let expected = [Tensor::scalar(4.0), Tensor::vector(vec![1.0, -8.0]).unwrap()];
         let told = |got: [f64; 2], allowed| {
-            agree("value and gradient", &expected, &[vec![4.0], got.to_vec()], allowed).map_err(|e| e.to_string())
+            let c = agree("value and gradient", &expected, &[vec![4.0], got.to_vec()], allowed);
+            (c.off, c.message)
         };
-        assert_eq!(told([1.0, -8.0], 0.0), Ok(0.0));
-        assert_eq!(told([2.0, -8.0], 0.125), Ok(0.125));
-        let message = told([2.0, -8.0], 0.1).unwrap_err();
+        assert_eq!(told([1.0, -8.0], 0.0), (0.0, None));
+        assert_eq!(told([2.0, -8.0], 0.125), (0.125, None));
+        let (off, message) = told([2.0, -8.0], 0.1);
+        let message = message.unwrap();
         assert!(message.contains("number 0 of derivative 0 is 2 where the interpreter has 1"), "{message}");
+        assert_eq!(off, 0.125);
         // not a number is never close to one
-        assert!(told([f64::NAN, -8.0], 1e300).unwrap_err().contains("NaN"));
-        assert!(told([1.0, f64::INFINITY], 1e300).is_err());
+        assert!(told([f64::NAN, -8.0], 1e300).1.unwrap().contains("NaN"));
+        assert!(told([1.0, f64::INFINITY], 1e300).1.is_some());
     }
 }

@@ -1,12 +1,13 @@
 //! `crease grad`: Algorithm 2 at a point, with what the answer is, where choices were made, and what it cost.
 
 use super::printed;
+use crate::device::{self, DeviceArgs};
 use crate::fault;
 use crate::flags::{NumberArgs, PrecisionArgs, TimeArgs};
 use crate::how::{Direction, HowArgs};
 use crate::many::{self, PointsArgs};
 use crate::source::SourceArgs;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use crease::inspect::{Ask, Task, derive, inspect};
 
@@ -24,7 +25,8 @@ use crease::inspect::{Ask, Task, derive, inspect};
   crease grad network.crease --at weights.json --mode forward --json
   crease grad -e 'relu(x) + abs(y - 1)' --at x=0,y=3 --report
   crease grad -e 'x * y, x + y' --at x=2,y=3 --jacobian
-  crease grad -e 'norm1(v)' --points points.npy --json")]
+  crease grad -e 'norm1(v)' --points points.npy --json
+  crease grad -e 'norm1(v)' --points points.npy --device cuda")]
 pub struct Grad {
     #[command(flatten)]
     source: SourceArgs,
@@ -55,6 +57,9 @@ pub struct Grad {
     report: bool,
 
     #[command(flatten)]
+    device: DeviceArgs,
+
+    #[command(flatten)]
     precision: PrecisionArgs,
 
     #[command(flatten)]
@@ -81,8 +86,14 @@ impl Grad {
         if let Some(mut points) = self.points.read()? {
             let source = self.source.load_for(&mut points)?;
             let (p, derived) = derive(&source.program, &ask).map_err(fault::inspect)?;
+            if self.device.is_cuda() {
+                return device::gradients(&p, &derived, &ask.how, points, &source, self.json);
+            }
             let task = Task { program: &derived, watched: Some(&p) };
             return many::run(&task, Some(&p), points, &ask, &source, self.json);
+        }
+        if self.device.is_cuda() {
+            bail!("--device cuda computes at many points; give them with --points");
         }
         let source = self.source.load()?;
         let inspection = inspect(&source.program, &source.inputs()?, &ask).map_err(fault::inspect)?;

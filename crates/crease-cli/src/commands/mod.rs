@@ -1,5 +1,6 @@
 //! The commands, one file each. A command is a struct of flags with `run`, which returns what is to be printed.
 
+pub mod audit;
 pub mod bench;
 pub mod check;
 pub mod clarke;
@@ -9,6 +10,7 @@ pub mod differentiable;
 pub mod directional;
 pub mod draw;
 pub mod eval;
+pub mod export;
 pub mod grad;
 pub mod lexicographic;
 pub mod paper;

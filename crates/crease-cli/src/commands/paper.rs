@@ -60,7 +60,7 @@ impl Paper {
             progress.say_now(|| format!("{} of {}: {}", k + 1, chosen.len(), item.id));
             let outcome = item.execute()?;
             if self.html.is_none() && !self.json {
-                progress.aside(|| out.put(&entry(item, &outcome)))?;
+                progress.aside(|| out.put(entry(item, &outcome)))?;
             }
             done.push((*item, outcome));
         }

@@ -3,7 +3,7 @@
 
 use super::{BuildError, Builder};
 use crate::number::{Number, Rational};
-use crate::op::{Comparison, Kink, Logic, Op, Smooth};
+use crate::op::{Comparison, Kink, Logic, Op, Smooth, Stair};
 use crate::program::Atom;
 
 /// Constants longer than this, together, are not computed with at once.
@@ -46,6 +46,7 @@ impl Builder {
             (Op::Mul, [a, b]) => Some(*a * *b),
             (Op::Div, [a, b]) => a.div(b).ok(),
             (Op::Neg, [a]) => Some(-*a),
+            (Op::Stair(s), [a]) => Some(s.at(a)),
             (Op::Smooth(f @ (Smooth::Inv | Smooth::Power(_))), [a]) => a.smooth(*f).ok(),
             _ => None,
         }
@@ -137,6 +138,29 @@ impl Builder {
     /// 1 where the comparison holds, else 0.
     pub fn compare(&mut self, how: Comparison, a: Atom, b: Atom) -> Result<Atom, BuildError> {
         self.elementwise(Op::Compare(how), &[a, b])
+    }
+
+    /// `a` where the condition, a truth value, is 1, else `b`, element by element. Both are computed, but what is not taken need not have a value.
+    ///
+    /// ```
+    /// use crease_core::{Builder, Shape, Smooth, Tensor, op::Comparison, run};
+    /// let mut b = Builder::new("f");
+    /// let x = b.input("x", Shape::vector(2)?)?;
+    /// let zero = b.constant(0);
+    /// let positive = b.compare(Comparison::Greater, x, zero)?;
+    /// let log = b.elementwise(Smooth::Log, &[x])?;
+    /// let y = b.choose(positive, log, zero)?;
+    /// let p = b.finish(&[y])?;
+    /// assert_eq!(run(&p, &[Tensor::vector(vec![-1.0, 1.0]).unwrap()]).unwrap()[0].data(), [0.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn choose(&mut self, condition: Atom, a: Atom, b: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(Op::Where, &[condition, a, b])
+    }
+
+    /// The sign, or a number rounded one way or another, element by element.
+    pub fn stair(&mut self, s: Stair, a: Atom) -> Result<Atom, BuildError> {
+        self.elementwise(s, &[a])
     }
 
     /// Boolean combination of 0/1 values.

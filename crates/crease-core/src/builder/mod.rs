@@ -6,10 +6,15 @@
 
 pub(crate) mod arithmetic;
 mod lanes;
+mod loops;
 mod named;
+mod positions;
+mod reductions;
 pub(crate) mod structure;
+mod windows;
 
-pub use structure::{Conv2d, Window};
+pub use loops::Cumulative;
+pub use windows::{Along, Conv2d, Sliding, Stretch, Window};
 
 use crate::number::Rational;
 use crate::op::{CalleeId, Op, OpError};
@@ -249,7 +254,7 @@ impl Builder {
         self.origin.as_ref()
     }
 
-    /// Makes a program available to [`Op::Call`] and [`Op::Select`], with the user's own joint program if there is one.
+    /// Makes a program available to [`Op::Call`], [`Op::Select`] and [`Op::Scan`], with the user's own joint program if there is one.
     /// The same program is entered only once.
     pub fn callee(&mut self, program: Arc<Program>, joint: Option<Arc<Program>>) -> Result<CalleeId, BuildError> {
         if let Some(joint) = &joint {
@@ -281,6 +286,7 @@ impl Builder {
         }
         match &op {
             Op::Logic(_) => self.check_truths(args)?,
+            Op::Where => self.check_truths(&args[..args.len().min(1)])?,
             Op::Select(branches) => self.check_truths(&args[..args.len().min(branches.len().saturating_sub(1))])?,
             _ => {}
         }
@@ -323,12 +329,14 @@ impl Builder {
     /// only in the run.
     fn check_truths(&self, atoms: &[Atom]) -> Result<(), BuildError> {
         for atom in atoms.iter().filter_map(|a| a.value()) {
-            let mut v = atom;
-            while let Some(i) = self.program.definition(v) {
+            let mut open = vec![atom];
+            while let Some(v) = open.pop() {
+                let Some(i) = self.program.definition(v) else { continue };
                 let e = self.program.equation(i);
-                match (e.op, e.args) {
-                    (Op::View { .. }, [Atom::Value(source)]) => v = *source,
-                    (Op::Compare(_) | Op::Logic(_) | Op::Call(_) | Op::Select(_), _) => break,
+                match e.op {
+                    // what is put together, as the turns of a loop are, is made of its parts
+                    Op::View { .. } | Op::Assemble { .. } => open.extend(e.args.iter().filter_map(|a| a.value())),
+                    Op::Compare(_) | Op::Logic(_) | Op::Call(_) | Op::Select(_) | Op::Scan(_) | Op::Where => {}
                     _ => return Err(BuildError::NotATruth(atom)),
                 }
             }
@@ -419,7 +427,8 @@ fn scalar_arity(op: &Op) -> Option<usize> {
     use crate::op::{Kink, Smooth};
     match op {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Compare(_) => Some(2),
-        Op::Neg => Some(1),
+        Op::Neg | Op::Stair(_) => Some(1),
+        Op::Where => Some(3),
         Op::Smooth(Smooth::Power(_) | Smooth::Root(..)) => None,
         Op::Smooth(_) => Some(1),
         Op::Kink(Kink::Relu | Kink::Abs) => Some(1),

@@ -5,10 +5,8 @@
 
 use super::{BuildError, Builder};
 use crate::number::Rational;
-use crate::op::{Comparison, Op, Smooth};
-use crate::program::{Atom, Program};
-use crate::shape::Shape;
-use std::sync::{Arc, OnceLock};
+use crate::op::{Comparison, Smooth};
+use crate::program::Atom;
 
 impl Builder {
     fn times(&mut self, p: i64, q: i64, a: Atom) -> Result<Atom, BuildError> {
@@ -152,20 +150,7 @@ impl Builder {
             // the sum says which shapes they are
             return self.add(args[0], args[1]);
         }
-        if shape.is_scalar() {
-            return self.angle(args[0], args[1]);
-        }
-        let flat = [self.flatten(args[0])?, self.flatten(args[1])?];
-        let mut angles = Vec::with_capacity(shape.len());
-        for i in 0..shape.len() {
-            let (y, x) = (self.at(flat[0], &[i])?, self.at(flat[1], &[i])?);
-            angles.push(self.angle(y, x)?);
-        }
-        let all = self.concat(&angles, 0)?;
-        self.reshape(all, &shape)
-    }
-
-    fn angle(&mut self, y: Atom, x: Atom) -> Result<Atom, BuildError> {
+        let [y, x] = [args[0], args[1]];
         let half = self.fraction(1, 2);
         let steep = self.push1(Smooth::Sqrt, &[half])?;
         let size = self.abs(y)?;
@@ -174,50 +159,20 @@ impl Builder {
         let right = self.compare(Comparison::Greater, x, border)?;
         let left = self.compare(Comparison::Greater, minus, border)?;
         let above = self.compare(Comparison::Greater, y, zero)?;
-        let branches = sectors()?.iter().map(|p| self.callee(p.clone(), None)).collect::<Result<Vec<_>, _>>()?;
-        self.push1(Op::Select(branches.into()), &[right, left, above, y, x])
-    }
-
-    /// So many halves of pi, with the angle whose tangent is `above / below` added or taken away.
-    fn turned(&mut self, halves: i64, above: Atom, below: Atom, minus: bool) -> Result<Atom, BuildError> {
-        let ratio = self.div(above, below)?;
-        let angle = self.push1(Smooth::Atan, &[ratio])?;
-        if halves == 0 {
-            return Ok(angle);
-        }
+        let not_below = self.compare(Comparison::GreaterEqual, y, zero)?;
+        // two quotients, of which at least one has a value beside the origin
+        let (flat, upright) = (self.div(y, x)?, self.div(x, y)?);
+        let (flat, upright) = (self.elementwise(Smooth::Atan, &[flat])?, self.elementwise(Smooth::Atan, &[upright])?);
         let pi = self.pi()?;
-        let from = self.times(halves, 2, pi)?;
-        if minus { self.sub(from, angle) } else { self.add(from, angle) }
+        let quarter = self.times(1, 2, pi)?;
+        let minus_pi = self.neg(pi)?;
+        let minus_quarter = self.neg(quarter)?;
+        // the jump is on the left
+        let half_turn = self.choose(not_below, pi, minus_pi)?;
+        let turned = self.add(half_turn, flat)?;
+        let quarter_turn = self.choose(above, quarter, minus_quarter)?;
+        let steep_angle = self.sub(quarter_turn, upright)?;
+        let rest = self.choose(left, turned, steep_angle)?;
+        self.choose(right, flat, rest)
     }
-}
-
-/// The angle in each sector: right, left, above and below. That on the left is itself one of two: the jump is there.
-fn sectors() -> Result<&'static [Arc<Program>; 4], BuildError> {
-    static SECTORS: OnceLock<Result<[Arc<Program>; 4], BuildError>> = OnceLock::new();
-    SECTORS.get_or_init(build_sectors).as_ref().map_err(Clone::clone)
-}
-
-fn build_sectors() -> Result<[Arc<Program>; 4], BuildError> {
-    let sector = |name: &str, angle: &dyn Fn(&mut Builder, Atom, Atom) -> Result<Atom, BuildError>| {
-        let mut b = Builder::new(name);
-        let (y, x) = (b.input("y", Shape::scalar())?, b.input("x", Shape::scalar())?);
-        let angle = angle(&mut b, y, x)?;
-        Ok::<_, BuildError>(Arc::new(b.finish(&[angle])?))
-    };
-    let sides = [
-        sector("angle_left_above", &|b, y, x| b.turned(2, y, x, false))?,
-        sector("angle_left_below", &|b, y, x| b.turned(-2, y, x, false))?,
-    ];
-    let left = sector("angle_left", &|b, y, x| {
-        let zero = b.constant(0);
-        let not_below = b.compare(Comparison::GreaterEqual, y, zero)?;
-        let branches = sides.iter().map(|p| b.callee(p.clone(), None)).collect::<Result<Vec<_>, _>>()?;
-        b.push1(Op::Select(branches.into()), &[not_below, y, x])
-    })?;
-    Ok([
-        sector("angle_right", &|b, y, x| b.turned(0, y, x, false))?,
-        left,
-        sector("angle_above", &|b, y, x| b.turned(1, x, y, true))?,
-        sector("angle_below", &|b, y, x| b.turned(-1, x, y, true))?,
-    ])
 }

@@ -1,75 +1,11 @@
 //! The words of tensor users, all of them views, assemblies and matrix products: reshape, transpose, slice, concat,
-//! gather, broadcast, sums and means, matrix products of vectors and matrices, convolution and pooling.
+//! gather, broadcast, sums and means, matrix products of vectors and matrices. Convolution and pooling are in [`windows`](super::windows).
 
 use super::{BuildError, Builder};
 use crate::number::Rational;
-use crate::op::{Constant, Kink, Lane, Op, OpError};
+use crate::op::{Constant, Op, OpError};
 use crate::program::Atom;
-use crate::shape::{
-    Layout, MAX_ELEMENTS, Shape, ShapeError, broadcast_layout, concat_layouts, sum_layout, transpose_layout,
-};
-
-/// A two-dimensional sliding window: sizes, steps, and how far it hangs over the border, each as (rows, columns).
-///
-/// ```
-/// use crease_core::Window;
-/// let w = Window::new((2, 2)).stride((2, 2));
-/// assert_eq!(w.output((28, 28)), Some((14, 14)));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// The size of the window.
-    pub size: (usize, usize),
-    /// How far it moves at each step.
-    pub stride: (usize, usize),
-    /// How many rows and columns of padding are on each side.
-    pub padding: (usize, usize),
-}
-
-impl Window {
-    /// A window of that size that moves by one and stays inside.
-    pub fn new(size: (usize, usize)) -> Self {
-        Window { size, stride: (1, 1), padding: (0, 0) }
-    }
-
-    /// The same window with other steps.
-    pub fn stride(self, stride: (usize, usize)) -> Self {
-        Window { stride, ..self }
-    }
-
-    /// The same window with padding on each side.
-    pub fn padding(self, padding: (usize, usize)) -> Self {
-        Window { padding, ..self }
-    }
-
-    /// How many positions it has on an image of that size; nothing where it does not fit.
-    pub fn output(self, image: (usize, usize)) -> Option<(usize, usize)> {
-        let along = |n: usize, size: usize, stride: usize, padding: usize| {
-            let padded = n.checked_add(padding.checked_mul(2)?)?;
-            (size > 0 && stride > 0 && padding < size).then_some(())?;
-            Some(padded.checked_sub(size)? / stride + 1)
-        };
-        Some((
-            along(image.0, self.size.0, self.stride.0, self.padding.0)?,
-            along(image.1, self.size.1, self.stride.1, self.padding.1)?,
-        ))
-    }
-}
-
-/// How a two-dimensional convolution moves: steps and zero padding. The kernel's size is that of its tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conv2d {
-    /// How far the kernel moves at each step.
-    pub stride: (usize, usize),
-    /// How many rows and columns of zeros are on each side.
-    pub padding: (usize, usize),
-}
-
-impl Default for Conv2d {
-    fn default() -> Self {
-        Conv2d { stride: (1, 1), padding: (0, 0) }
-    }
-}
+use crate::shape::{Layout, Shape, ShapeError, broadcast_layout, concat_layouts, sum_layout, transpose_layout};
 
 impl Builder {
     /// Reads `x` through an index map. An identity in the same shape is `x` itself.
@@ -117,6 +53,13 @@ impl Builder {
             ));
         };
         self.view(x, layout, shape.clone())
+    }
+
+    /// Exchanges the first two axes.
+    pub(crate) fn swap_leading(&mut self, x: Atom) -> Result<Atom, BuildError> {
+        let mut order: Vec<usize> = (0..self.shape_of(x)?.rank()).collect();
+        order.swap(0, 1);
+        self.transpose(x, &order)
     }
 
     /// Reorders the axes: axis i of the result is axis `order[i]` of `x`.
@@ -306,155 +249,10 @@ impl Builder {
         }
         self.reshape(product, &Shape::new(dims)?)
     }
-
-    /// Two-dimensional convolution (correlation, as networks use it) of images `[.., C, H, W]` with kernels `[O, C, h, w]`.
-    pub fn conv2d(&mut self, x: Atom, kernel: Atom, how: Conv2d) -> Result<Atom, BuildError> {
-        let (sx, sk) = (self.shape_of(x)?, self.shape_of(kernel)?);
-        let wrong = || {
-            shapes_error(
-                "conv2d",
-                &[&sx, &sk],
-                "it takes images [.., C, H, W] and kernels [O, C, h, w] that fit into them",
-            )
-        };
-        let (&[o, c, kh, kw], &[.., xc, h, w]) = (sk.dims(), sx.dims()) else { return Err(wrong()) };
-        let window = Window { size: (kh, kw), stride: how.stride, padding: (0, 0) };
-        let padded = padded((h, w), how.padding).ok_or_else(wrong)?;
-        let Some((oh, ow)) = window.output(padded).filter(|_| c == xc) else { return Err(wrong()) };
-        let batch = sx.dims()[..sx.rank() - 3].to_vec();
-        let n: usize = batch.iter().product();
-
-        let patches_shape = Shape::new([n * oh, ow, c, kh * kw])?;
-        let x = self.pad2d(x, how.padding)?;
-        let (ph, pw) = (padded.0 as isize, padded.1 as isize);
-        let stride = (step(how.stride.0, oh), step(how.stride.1, ow));
-        let plane = ph * pw;
-        // one row for each position of the kernel, holding the numbers that lie under it
-        let patches = Layout::strided(
-            0,
-            &[
-                (n, c as isize * plane),
-                (oh, stride.0 as isize * pw),
-                (ow, stride.1 as isize),
-                (c, plane),
-                (kh, pw),
-                (kw, 1),
-            ],
-        );
-        let rows = self.view(x, patches, Shape::new([patches_shape.len() / (c * kh * kw), c * kh * kw])?)?;
-        let kernels = self.reshape(kernel, &Shape::new([o, c * kh * kw])?)?;
-        let y = self.push1(Op::MatMul { transpose_a: false, transpose_b: true }, &[rows, kernels])?;
-        // [n, oh, ow, o] -> [n, o, oh, ow]
-        let to_channels = Layout::strided(0, &[(n, (oh * ow * o) as isize), (o, 1), (oh * ow, o as isize)]);
-        let shape = Shape::new([batch, vec![o, oh, ow]].concat())?;
-        self.view(y, to_channels, shape)
-    }
-
-    /// Zeros around the last two axes.
-    fn pad2d(&mut self, x: Atom, (rows, columns): (usize, usize)) -> Result<Atom, BuildError> {
-        if (rows, columns) == (0, 0) {
-            return Ok(x);
-        }
-        let shape = self.shape_of(x)?;
-        let mut dims = shape.dims().to_vec();
-        let rank = dims.len();
-        let (h, w) = (dims[rank - 2], dims[rank - 1]);
-        let planes: usize = dims[..rank - 2].iter().product();
-        let Some((ph, pw)) = padded((h, w), (rows, columns)) else {
-            return Err(shapes_error("conv2d", &[&shape], "the padding is too large"));
-        };
-        dims[rank - 2] = ph;
-        dims[rank - 1] = pw;
-        let to = Shape::new(dims)?;
-        let inside = Layout::strided(rows * pw + columns, &[(planes, (ph * pw) as isize), (h, pw as isize), (w, 1)]);
-        self.assemble(to, vec![(x, inside)])
-    }
-
-    /// Two-dimensional max-pooling over the last two axes. Padding never wins: a window that hangs over the border is the
-    /// maximum of what lies inside.
-    pub fn maxpool2d(&mut self, x: Atom, window: Window) -> Result<Atom, BuildError> {
-        let shape = self.shape_of(x)?;
-        let rank = shape.rank();
-        let fail = || {
-            BuildError::from(OpError::Parameter {
-                op: "maxpool".into(),
-                why: format!(
-                    "a window of {:?} with padding {:?} does not fit shape {shape}",
-                    window.size, window.padding
-                ),
-            })
-        };
-        if rank < 2 {
-            return Err(fail());
-        }
-        let (h, w) = (shape.dims()[rank - 2], shape.dims()[rank - 1]);
-        let (oh, ow) = window.output((h, w)).ok_or_else(fail)?;
-        let planes: usize = shape.dims()[..rank - 2].iter().product();
-        let to = Shape::new([&shape.dims()[..rank - 2], &[oh, ow]].concat())?;
-        // positions of the window that see equally many rows and columns go together
-        let rows = stretches(h, oh, window.size.0, window.stride.0, window.padding.0);
-        let columns = stretches(w, ow, window.size.1, window.stride.1, window.padding.1);
-        let mut parts = Vec::new();
-        for r in &rows {
-            for c in &columns {
-                let layout = Layout::strided(
-                    r.from * w + c.from,
-                    &[
-                        (planes, (h * w) as isize),
-                        (r.count, (step(window.stride.0, r.count) * w) as isize),
-                        (c.count, step(window.stride.1, c.count) as isize),
-                        (r.seen, w as isize),
-                        (c.seen, 1),
-                    ],
-                );
-                let seen = r.seen.saturating_mul(c.seen);
-                let windows = self.view(x, layout, Shape::new([planes * r.count, c.count, seen])?)?;
-                let largest = self.push1(Op::Kink(Kink::Max(Lane::Axis)), &[windows])?;
-                let place = [(planes, (oh * ow) as isize), (r.count, ow as isize), (c.count, 1)];
-                parts.push((largest, Layout::strided(r.first * ow + c.first, &place)));
-            }
-        }
-        match parts[..] {
-            [(all, _)] => self.reshape(all, &to),
-            _ => self.assemble(to, parts),
-        }
-    }
-}
-
-/// Neighbouring positions of a window along one axis that see equally many elements.
-struct Stretch {
-    /// The first position.
-    first: usize,
-    /// How many there are.
-    count: usize,
-    /// The first element that the first of them sees.
-    from: usize,
-    /// How many elements each of them sees.
-    seen: usize,
-}
-
-fn stretches(n: usize, positions: usize, size: usize, stride: usize, padding: usize) -> Vec<Stretch> {
-    let mut out: Vec<Stretch> = Vec::new();
-    for i in 0..positions {
-        let start = i * stride;
-        let from = start.saturating_sub(padding);
-        let seen = (start + size).saturating_sub(padding).min(n) - from;
-        match out.last_mut() {
-            // a window that is cut at its beginning does not move on with the others
-            Some(s) if s.seen == seen && from == s.from + s.count * stride => s.count += 1,
-            _ => out.push(Stretch { first: i, count: 1, from, seen }),
-        }
-    }
-    out
-}
-
-/// The step between so many positions. To a single one there is none, and what was given for it may be any number.
-fn step(stride: usize, positions: usize) -> usize {
-    if positions == 1 { 0 } else { stride }
 }
 
 /// Refuses axes that are not there, and those that are named twice.
-fn check_axes(op: &str, shape: &Shape, axes: &[usize]) -> Result<(), BuildError> {
+pub(super) fn check_axes(op: &str, shape: &Shape, axes: &[usize]) -> Result<(), BuildError> {
     for (i, &axis) in axes.iter().enumerate() {
         if axis >= shape.rank() {
             let axis = isize::try_from(axis).unwrap_or(isize::MAX);
@@ -467,12 +265,6 @@ fn check_axes(op: &str, shape: &Shape, axes: &[usize]) -> Result<(), BuildError>
     Ok(())
 }
 
-/// The size of an image with padding on each side.
-fn padded(image: (usize, usize), padding: (usize, usize)) -> Option<(usize, usize)> {
-    let along = |n: usize, p: usize| n.checked_add(p.checked_mul(2)?).filter(|&n| n <= MAX_ELEMENTS);
-    Some((along(image.0, padding.0)?, along(image.1, padding.1)?))
-}
-
-fn shapes_error(op: &str, shapes: &[&Shape], why: &str) -> BuildError {
+pub(super) fn shapes_error(op: &str, shapes: &[&Shape], why: &str) -> BuildError {
     OpError::Shapes { op: op.into(), shapes: shapes.iter().map(|s| (*s).clone()).collect(), why: why.into() }.into()
 }

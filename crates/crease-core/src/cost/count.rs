@@ -128,6 +128,10 @@ impl Summary for Tally {
         let dearest = branches.iter().copied().reduce(|d, t| if unit(t) > unit(d) { t } else { d });
         dearest.into_iter().for_each(|t| self.merge(t));
     }
+
+    fn turns(&mut self, body: &Tally, times: usize) {
+        self.merge_times(body, &times.into());
+    }
 }
 
 /// Counts one equation without sub-programs, given which of its arguments are constants.
@@ -154,6 +158,26 @@ pub(crate) fn count_equation(p: &Program, e: &Equation<'_>, args: &[Known], tall
             }
         }
         Op::Permute { lane: Lane::Args, .. } => elementwise(len, args, tally, |_| ItemKind::Permute),
+        Op::Gather { lane: Lane::Args, of, scatter } => {
+            let kind = if *scatter { ItemKind::Scatter } else { ItemKind::Gather { of: *of as u32 } };
+            elementwise(len, args, tally, |_| kind);
+        }
+        Op::Gather { lane: Lane::Axis, of, scatter } => {
+            let kind = if *scatter { ItemKind::Scatter } else { ItemKind::Gather { of: *of as u32 } };
+            let rows = p.shape(e.first).split_last().map_or(1, |(rest, _)| rest.len());
+            let size = |a: &Atom| a.value().map_or(1, |v| p.shape(v).len()) / rows;
+            let sizes: Vec<usize> = e.args.iter().map(size).collect();
+            for l in 0..rows {
+                let open = |(a, &n): (&Known, &usize)| (l * n..(l + 1) * n).filter(|&i| !a.get(i)).count();
+                let values = args.iter().zip(&sizes).map(open).sum::<usize>();
+                if values > 0 {
+                    tally.add(Item::new(kind, sizes.iter().sum::<usize>() as u32, values as u32), 1);
+                }
+            }
+        }
+        Op::Position(which, lane) => count_lanes(p, e, *lane, args, ItemKind::Position(*which), None, tally),
+        Op::Stair(s) => elementwise(len, args, tally, |_| ItemKind::Stair(*s)),
+        Op::Where => elementwise(len, args, tally, |k| ItemKind::Where { fixed: k[0] }),
         Op::Compare(_) => elementwise(len, args, tally, |_| ItemKind::Compare),
         Op::Logic(_) => elementwise(len, args, tally, |_| ItemKind::Logic),
         Op::Add => elementwise(len, args, tally, |_| ItemKind::Add),
@@ -164,7 +188,7 @@ pub(crate) fn count_equation(p: &Program, e: &Equation<'_>, args: &[Known], tall
         Op::Div => elementwise(len, args, tally, |k| if k[1] { ItemKind::Mul } else { ItemKind::Div }),
         Op::Neg => elementwise(len, args, tally, |_| ItemKind::Neg),
         Op::Smooth(f) => elementwise(len, args, tally, |_| ItemKind::from(*f)),
-        Op::Constant(_) | Op::View { .. } | Op::Call(_) | Op::Select(_) => {}
+        Op::Constant(_) | Op::View { .. } | Op::Call(_) | Op::Select(_) | Op::Scan(_) => {}
     }
 }
 

@@ -1,7 +1,7 @@
 //! The elementary operations as the paper counts them, and their prices: the appendix's tables, one row a line.
 
 use super::price::Price;
-use crate::op::{Algebra, Kink, Selection, Slope, Smooth, Ties};
+use crate::op::{Algebra, Kink, Position, Selection, Slope, Smooth, Stair, Ties};
 use std::convert::Infallible;
 use std::fmt;
 
@@ -53,6 +53,11 @@ pub enum ItemKind {
     Norm2,
     MaxLinear { rows: u32 },
     Permute,
+    Gather { of: u32 },
+    Scatter,
+    Position(Position),
+    Stair(Stair),
+    Where { fixed: bool },
     Compare,
     Logic,
 }
@@ -175,8 +180,12 @@ impl Item {
                 let (m, n) = (i128::from(rows), n / (i128::from(rows) + 1));
                 Price::new(m * (2 * n - 1), 0, m - 1)
             }
-            ItemKind::Compare => Price::new(0, 0, 1),
-            ItemKind::Permute | ItemKind::Logic => Price::default(),
+            ItemKind::Compare | ItemKind::Stair(_) | ItemKind::Where { .. } => Price::new(0, 0, 1),
+            ItemKind::Position(Position::Largest | Position::Smallest) => Price::new(0, 0, n - 1),
+            ItemKind::Position(Position::Order) => Price::new(0, 0, comparisons(n)),
+            // in the worst case all of them meet in one place
+            ItemKind::Scatter => Price::new(n / 2 - 1, 0, 0),
+            ItemKind::Permute | ItemKind::Gather { .. } | ItemKind::Logic => Price::default(),
         };
         base + self.joint_extra()
     }
@@ -197,17 +206,76 @@ impl Item {
             }
             (ItemKind::NormInf, Some(Ties::Average)) => Price::new(2 * n - 1, 1, n),
             (ItemKind::Max | ItemKind::Min | ItemKind::OrderStatistic, Some(Ties::Average)) => Price::new(n - 1, 1, n),
-            _ => Price::default(),
+            // where one member takes it all, it was found on the way
+            (
+                ItemKind::MaxLinear { .. }
+                | ItemKind::NormInf
+                | ItemKind::Max
+                | ItemKind::Min
+                | ItemKind::OrderStatistic,
+                Some(Ties::First | Ties::Last | Ties::Every),
+            ) => Price::default(),
+            // the sign, or the place of each number, was found on the way
+            (
+                ItemKind::Relu
+                | ItemKind::TimesRelu
+                | ItemKind::Abs
+                | ItemKind::LeakyRelu
+                | ItemKind::Elu
+                | ItemKind::Sort
+                | ItemKind::Norm1,
+                Some(_),
+            ) => Price::default(),
+            // these have no joint form
+            (
+                ItemKind::Add
+                | ItemKind::Sub
+                | ItemKind::Mul
+                | ItemKind::Div
+                | ItemKind::Neg
+                | ItemKind::Smooth(_)
+                | ItemKind::Permute
+                | ItemKind::Gather { .. }
+                | ItemKind::Scatter
+                | ItemKind::Position(_)
+                | ItemKind::Stair(_)
+                | ItemKind::Where { .. }
+                | ItemKind::Compare
+                | ItemKind::Logic,
+                Some(_),
+            ) => Price::default(),
         }
     }
 
     /// The paper's |pr| as far as derivatives go: comparisons have none.
     pub fn predecessors(&self) -> u32 {
         match self.kind {
-            ItemKind::Compare | ItemKind::Logic => 0,
-            // the permutation is not differentiated
-            ItemKind::Permute => self.values.min(self.size / 2),
-            _ => self.values,
+            ItemKind::Compare | ItemKind::Logic | ItemKind::Stair(_) | ItemKind::Position(_) => 0,
+            // positions are not differentiated
+            ItemKind::Permute | ItemKind::Scatter => self.values.min(self.size / 2),
+            ItemKind::Gather { of } => self.values.min(of),
+            // nor is the condition
+            ItemKind::Where { fixed } => self.values - u32::from(!fixed),
+            ItemKind::Add
+            | ItemKind::Sub
+            | ItemKind::Mul
+            | ItemKind::Div
+            | ItemKind::Neg
+            | ItemKind::Smooth(_)
+            | ItemKind::LogSumExp
+            | ItemKind::Relu
+            | ItemKind::TimesRelu
+            | ItemKind::Abs
+            | ItemKind::LeakyRelu
+            | ItemKind::Elu
+            | ItemKind::Max
+            | ItemKind::Min
+            | ItemKind::OrderStatistic
+            | ItemKind::Sort
+            | ItemKind::Norm1
+            | ItemKind::NormInf
+            | ItemKind::Norm2
+            | ItemKind::MaxLinear { .. } => self.values,
         }
     }
 
@@ -223,8 +291,38 @@ impl Item {
             // whether it is 0, its inverse, and for each member: w <w, dx> and dx, times that inverse
             (ItemKind::Norm2, Some(_)) => Some(more(2, 1, 1) + Price::ones(6) * self.size),
             (ItemKind::MaxLinear { .. }, Some(_)) => Some(g.clone() * 2 + Price::ones(4) * self.size),
-            (_, Some(_)) => Some(g.clone()),
-            _ => None,
+            // those of all others are constant
+            (
+                ItemKind::Relu
+                | ItemKind::Abs
+                | ItemKind::LeakyRelu
+                | ItemKind::Max
+                | ItemKind::Min
+                | ItemKind::OrderStatistic
+                | ItemKind::Sort
+                | ItemKind::Norm1
+                | ItemKind::NormInf,
+                Some(_),
+            ) => Some(g.clone()),
+            // these have no joint form
+            (
+                ItemKind::Add
+                | ItemKind::Sub
+                | ItemKind::Mul
+                | ItemKind::Div
+                | ItemKind::Neg
+                | ItemKind::Smooth(_)
+                | ItemKind::Permute
+                | ItemKind::Gather { .. }
+                | ItemKind::Scatter
+                | ItemKind::Position(_)
+                | ItemKind::Stair(_)
+                | ItemKind::Where { .. }
+                | ItemKind::Compare
+                | ItemKind::Logic,
+                Some(_),
+            ) => Some(g.clone()),
+            (_, None) => None,
         };
         if let Some(price) = second {
             return price;
@@ -236,6 +334,11 @@ impl Item {
             ItemKind::Div if self.values == 1 => more(0, 1, 0),
             ItemKind::Div => more(-1, 1, 0),
             ItemKind::Smooth(f) => g + of_slope(f),
+            // backward, a choice for each branch stands in for a multiplication
+            ItemKind::Where { .. } if mode == Mode::Backward => {
+                let branches = i128::from(self.predecessors());
+                more(-branches, 0, branches)
+            }
             ItemKind::Max | ItemKind::Min | ItemKind::NormInf | ItemKind::MaxLinear { .. } => {
                 Item { joint: Some(selection.max), ..*self }.price()
             }
@@ -249,7 +352,25 @@ impl Item {
                     false => plain + Price::new(2 * i128::from(self.size), 0, 1),
                 }
             }
-            _ => g,
+            // forward, the choice is made again for the tangents, as it is without a price for each of them
+            ItemKind::Where { .. } => g,
+            // the derivative is a constant, an argument, or found on the way
+            ItemKind::Add
+            | ItemKind::Sub
+            | ItemKind::Mul
+            | ItemKind::Neg
+            | ItemKind::Relu
+            | ItemKind::TimesRelu
+            | ItemKind::Abs
+            | ItemKind::LeakyRelu
+            | ItemKind::Elu
+            | ItemKind::Sort
+            | ItemKind::Norm1
+            | ItemKind::Permute
+            | ItemKind::Gather { .. }
+            | ItemKind::Scatter => g,
+            // there is none
+            ItemKind::Position(_) | ItemKind::Stair(_) | ItemKind::Compare | ItemKind::Logic => g,
         }
     }
 
@@ -278,6 +399,11 @@ impl Item {
             ItemKind::Norm2 => "norm2",
             ItemKind::MaxLinear { .. } => "max_linear",
             ItemKind::Permute => "permute",
+            ItemKind::Gather { .. } => "take_along",
+            ItemKind::Scatter => "add_along",
+            ItemKind::Position(which) => which.name(),
+            ItemKind::Stair(s) => s.name(),
+            ItemKind::Where { .. } => "where",
             ItemKind::Compare => "compare",
             ItemKind::Logic => "logic",
         };
@@ -285,6 +411,7 @@ impl Item {
         let fixed = match self.kind {
             ItemKind::Add | ItemKind::Sub | ItemKind::Mul | ItemKind::Div | ItemKind::TimesRelu => Some(2),
             ItemKind::Compare | ItemKind::Logic => Some(0),
+            ItemKind::Where { .. } => Some(3),
             ItemKind::LogSumExp
             | ItemKind::Max
             | ItemKind::Min
@@ -294,8 +421,17 @@ impl Item {
             | ItemKind::NormInf
             | ItemKind::Norm2
             | ItemKind::MaxLinear { .. }
-            | ItemKind::Permute => None,
-            _ => Some(1),
+            | ItemKind::Permute
+            | ItemKind::Gather { .. }
+            | ItemKind::Scatter
+            | ItemKind::Position(_) => None,
+            ItemKind::Neg
+            | ItemKind::Smooth(_)
+            | ItemKind::Relu
+            | ItemKind::Abs
+            | ItemKind::LeakyRelu
+            | ItemKind::Elu
+            | ItemKind::Stair(_) => Some(1),
         };
         match fixed {
             Some(n) if self.values < n => format!("{word}{tick}c"),

@@ -65,7 +65,7 @@ fn lower_one(p: &Program, dictionary: Dictionary, made: &Made) -> Result<Program
         b.set_origin(e.origin());
         let args = b.translate_all(p, &map, e.args);
         let results = match e.op {
-            Op::Call(_) | Op::Select(_) => {
+            Op::Call(_) | Op::Select(_) | Op::Scan(_) => {
                 let op = made.op_alone(&mut b, p, e.op)?;
                 b.push(op, &args)?
             }

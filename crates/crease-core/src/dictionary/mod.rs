@@ -143,6 +143,8 @@ fn outside_one(
         let outsider = |item: String| Outsider { site: Site::new(p, i), item };
         match e.op {
             crate::Op::Call(id) => constants.extend(outputs[&p.callee(*id).program].clone()),
+            // loops stand for their turns, and a turn is a call
+            crate::Op::Scan(_) => constants.extend(vec![Known::Nothing; e.results]),
             crate::Op::Select(_) => {
                 if dictionary != Dictionary::Extended {
                     found.push(outsider("select".into()));

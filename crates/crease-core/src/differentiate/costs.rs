@@ -5,6 +5,7 @@ use super::derive::Deriver;
 use super::prepare::prepare;
 use super::rules::Direction;
 use super::{DiffError, How, Mode, Technique, scalar_output};
+use crate::builder::Builder;
 use crate::cost::{Price, Tally};
 use crate::flow::constants::Known;
 use crate::op::Op;
@@ -98,5 +99,43 @@ impl<'h> Prepared<'h> {
             worst.1 += &worst.0;
         }
         Ok(worst)
+    }
+
+    /// The same for a loop, and which of its results are constants: it is differentiated as a whole, by those arguments that are not.
+    pub fn loop_costs(
+        &mut self,
+        i: usize,
+        mode: Mode,
+        known: &[Known],
+        guarded: bool,
+    ) -> Result<(Price, Price, Vec<Known>), DiffError> {
+        let e = self.program.equation(i);
+        let mut b = Builder::new("repeat");
+        let mut args = Vec::with_capacity(e.args.len());
+        for (k, &a) in e.args.iter().enumerate() {
+            args.push(b.input(format!("x{k}"), self.program.atom_shape(a))?);
+        }
+        let results = b.push_from(&self.program, e.op, &args)?;
+        let alone = Arc::new(b.finish(&results)?);
+        let open: Vec<bool> = known.iter().map(|k| *k != Known::All).collect();
+        let derived = match mode {
+            Mode::Backward => {
+                self.deriver.shielded = guarded;
+                let derived = self.deriver.vjp_by(&alone, None, Some(&open));
+                self.deriver.shielded = false;
+                Arc::new(derived?)
+            }
+            Mode::Forward => {
+                let directions = self.program.dimension().max(1);
+                let (derived, columns) = self.deriver.jvp_by(&alone, Some(directions), &open)?;
+                self.deriver.shared(derived, columns)
+            }
+        };
+        let mut inputs = known.to_vec();
+        inputs.resize(derived.inputs().len(), Known::Nothing);
+        let (tally, constants) = self.deriver.counter.count(&alone, known.to_vec());
+        let all = self.deriver.counter.count(&derived, inputs).0;
+        self.deriver.keep.extend([alone, derived]);
+        Ok((tally.price(), all.price(), constants))
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Deriver<'h> {
     /// the branches of selections that return several outputs or tensors
     in_selection: HashSet<ProgramId>,
     pub counter: Counter,
+    /// whether the body of a loop is being differentiated that stands behind an elementwise choice
+    pub shielded: bool,
     /// Constants of programs, once for each.
     pub constants: Walk<()>,
     /// keeps the programs alive whose addresses are keys
@@ -46,6 +48,7 @@ impl<'h> Deriver<'h> {
 
     fn prepared(p: &Program, how: &'h How, only_counted: bool) -> Result<Self, DiffError> {
         how.selection.validate()?;
+        super::loops::check_nesting(p)?;
         let mut d = Deriver {
             how,
             only_counted,
@@ -53,6 +56,7 @@ impl<'h> Deriver<'h> {
             branches: HashMap::new(),
             in_selection: HashSet::new(),
             counter: Counter::default(),
+            shielded: false,
             constants: Walk::default(),
             keep: p.library(),
         };
@@ -176,12 +180,17 @@ impl<'h> Deriver<'h> {
         let mut b = Builder::new(format!("backprop_{}", p.name()));
         let inputs = declare(&mut b, p, "", None)?;
         let seed = b.constant(1);
-        let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, None, &[seed])?;
+        let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, None, &[Some(seed)], &[], None)?;
         outputs.extend(adjoints);
         Ok(b.finish(&outputs)?)
     }
 
     pub fn vjp(&mut self, p: &Program, lead: Option<usize>) -> Result<Program, DiffError> {
+        self.vjp_by(p, lead, None)
+    }
+
+    /// Adjoints by some of the inputs; those of others are zero.
+    pub fn vjp_by(&mut self, p: &Program, lead: Option<usize>, by: Option<&[bool]>) -> Result<Program, DiffError> {
         let mut b = Builder::new(format!("vjp_{}", p.name()));
         let inputs = declare(&mut b, p, "", None)?;
         let mut seeds = Vec::new();
@@ -190,9 +199,9 @@ impl<'h> Deriver<'h> {
             if let Some(s) = lead {
                 shape = shape.with_leading(s).map_err(crate::BuildError::from)?;
             }
-            seeds.push(b.input(fresh(p, &format!("adjoint{i}")), shape)?);
+            seeds.push(Some(b.input(fresh(p, &format!("adjoint{i}")), shape)?));
         }
-        let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, lead, &seeds)?;
+        let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, lead, &seeds, &[], by)?;
         outputs.extend(adjoints);
         Ok(b.finish(&outputs)?)
     }
@@ -210,6 +219,7 @@ impl<'h> Deriver<'h> {
             true => constant_column(&mut b, &shapes)?,
             false => unit_directions(&mut b, &shapes)?,
         };
+        let seeds: Vec<Option<Atom>> = seeds.into_iter().map(Some).collect();
         let (mut outputs, tangents, columns) = self.forward(&mut b, p, &inputs, &seeds, Some(total))?;
         // the one tangent holds the derivative by every scalar input, one after the other
         let mut first = 0;
@@ -226,11 +236,17 @@ impl<'h> Deriver<'h> {
     }
 
     pub fn jvp(&mut self, p: &Program, lead: Option<usize>) -> Result<(Program, Columns), DiffError> {
+        self.jvp_by(p, lead, &vec![true; p.inputs().len()])
+    }
+
+    /// Tangents along some of the inputs; those of others are taken and not looked at.
+    pub fn jvp_by(&mut self, p: &Program, lead: Option<usize>, by: &[bool]) -> Result<(Program, Columns), DiffError> {
         self.check_columns(p, lead)?;
         let mut b = Builder::new(format!("jvp_{}", p.name()));
         let inputs = declare(&mut b, p, "", None)?;
         let prefix = fresh(p, "d");
         let tangents = declare(&mut b, p, &prefix, self.width(lead))?;
+        let tangents: Vec<Option<Atom>> = tangents.into_iter().zip(by).map(|(t, by)| by.then_some(t)).collect();
         let (mut outputs, derivatives, columns) = self.forward(&mut b, p, &inputs, &tangents, lead)?;
         outputs.extend(derivatives);
         Ok((b.finish(&outputs)?, columns))

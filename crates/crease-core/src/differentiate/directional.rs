@@ -23,7 +23,7 @@
 //!   must if the border between them is smooth (the difference of the compared numbers has a gradient, and that is not zero). It may be
 //!   wrong for, say, `select(x^3 > 0, x, -x)` at 0;
 //! - a condition that is a number given from outside is taken to stay what it is, and a truth value that is used as a number is
-//!   taken at the point: the result is a directional derivative if no such comparison is tied.
+//!   taken at the point, as are roundings, signs and positions of largest numbers: the result is a directional derivative if no such comparison is tied and nothing jumps.
 //!
 //! Where a selection jumps there is no directional derivative, and what comes out is that of the branch picked. A branch is evaluated
 //! at the point itself: if it has no value there, as `sin(x) / x` has none at 0, a checked run stops and names the place. Whoever
@@ -43,6 +43,7 @@ use crate::inline::inline;
 use crate::op::{CalleeId, Comparison, Op};
 use crate::program::{Atom, Program, ProgramId, Site};
 use crate::shape::{Layout, Shape};
+use crate::unroll::{has_loops, unroll};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -188,7 +189,8 @@ impl Ended {
 
 /// Derives a program, and before each selection its branches: depth is a matter of a list.
 fn derive(p: &Program, along: Vec<(usize, Kind)>, s: usize, locked: bool) -> Result<Ended, DiffError> {
-    let p = inline(p)?;
+    // each turn decides its ties by its own tangents
+    let p = if has_loops(p) { inline(&unroll(p)?)? } else { inline(p)? };
     let mut done: HashMap<Key, Branch> = HashMap::new();
     let mut frame = Frame::new(&p, along, s, locked)?;
     let mut callers: Vec<Frame> = Vec::new();
@@ -381,6 +383,13 @@ impl Sweep {
         match op {
             Op::Compare(how) => return self.compare(*how, args, &tangents),
             Op::Logic(_) => return self.logic(op, args, incoming),
+            Op::Where => return self.choice(args, incoming),
+            // constant between jumps
+            Op::Stair(_) | Op::Position(..) => {
+                let results = self.b.push(op.clone(), args)?;
+                let none = vec![Companion::default(); results.len()];
+                return Ok((results, none));
+            }
             Op::View { layout, shape } => {
                 if let Some(truth) = incoming[0].truth {
                     let layout = layout.batched(self.s, self.b.shape(args[0]).len());
@@ -388,7 +397,11 @@ impl Sweep {
                     turning = Some(self.b.view(truth, layout, to)?);
                 }
             }
-            _ => {}
+            // no truth value goes through these
+            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Neg | Op::Smooth(_) => {}
+            Op::LogSumExp(_) | Op::LogSumExpJoint(_) | Op::Kink(_) | Op::Joint(..) => {}
+            Op::Permute { .. } | Op::Gather { .. } | Op::Constant(_) | Op::Assemble { .. } | Op::MatMul { .. } => {}
+            Op::Call(_) | Op::Select(_) | Op::Scan(_) => {}
         }
         if tangents.iter().all(Option::is_none) {
             // truth values as numbers, which do not move
@@ -400,7 +413,7 @@ impl Sweep {
         let absent = || Err(DiffError::NoDirectional { site: Box::new(site()) });
         match op {
             Op::Kink(kink) => self.kink(kink, args, &tangents),
-            Op::Joint(..) | Op::Permute { .. } | Op::Call(_) | Op::Select(_) => absent(),
+            Op::Joint(..) | Op::Permute { .. } | Op::Call(_) | Op::Select(_) | Op::Scan(_) => absent(),
             // by the table of rules
             Op::Add
             | Op::Sub
@@ -410,6 +423,10 @@ impl Sweep {
             | Op::Smooth(_)
             | Op::LogSumExp(_)
             | Op::LogSumExpJoint(_)
+            | Op::Gather { .. }
+            | Op::Stair(_)
+            | Op::Position(..)
+            | Op::Where
             | Op::Compare(_)
             | Op::Logic(_)
             | Op::Constant(_)

@@ -32,6 +32,10 @@ pub(super) enum Step {
     Right { other: Atom, transpose: bool, transpose_other: bool, from: Shape },
     /// Reordered along the last axis.
     Permute { permutation: Atom },
+    /// Read along the last axis at positions, or added into zeros there: from a shape, along an axis of so many.
+    Gather { index: Atom, of: usize, scatter: bool, from: Shape },
+    /// Kept where a truth value is 1, or where it is 0; nothing elsewhere, whatever stands there.
+    Keep { condition: Atom, holds: bool },
 }
 
 /// How the tangent of argument `arg` enters the tangent of result `result`.
@@ -194,7 +198,54 @@ impl Calculus<'_> {
                 Ok(Dual { atom: self.product(other, t.atom, *transpose_other, *transpose)?, negative: t.negative })
             }
             Step::Permute { permutation } => self.permute(t, *permutation, false),
+            Step::Gather { index, of, scatter, from } => self.gather(t, *index, *of, *scatter, from),
+            Step::Keep { condition, holds } => self.keep(t, *condition, *holds),
         }
+    }
+
+    fn gather(&mut self, t: Dual, index: Atom, of: usize, scatter: bool, from: &Shape) -> Result<Dual, BuildError> {
+        if t.atom.value().is_none() && !scatter {
+            return Ok(t); // equal elements stay equal
+        }
+        let (t, index) = (self.tensor(t, from)?, self.factor(index)?);
+        let op = Op::Gather { lane: crate::op::Lane::Axis, of, scatter };
+        Ok(Dual { atom: self.b.push1(op, &[t.atom, index])?, negative: t.negative })
+    }
+
+    fn keep(&mut self, t: Dual, condition: Atom, holds: bool) -> Result<Dual, BuildError> {
+        let zero = self.b.constant(Rational::ZERO);
+        let other = Dual::positive(zero);
+        if holds { self.choose(condition, t, other) } else { self.choose(condition, other, t) }
+    }
+
+    /// One of two duals, element by element.
+    pub fn choose(&mut self, condition: Atom, a: Dual, b: Dual) -> Result<Dual, BuildError> {
+        if let Some(truth) = self.b.as_constant(condition) {
+            return Ok(if truth.is_one() { a } else { b });
+        }
+        let condition = self.factor(condition)?;
+        let sign = |c: &Self, t: Dual| if c.is_zero(t) { None } else { Some(t.negative) };
+        let negative = match (sign(self, a), sign(self, b)) {
+            (Some(x), Some(y)) => x && y,
+            (x, y) => x.or(y).unwrap_or(false),
+        };
+        let mut written = [a.atom, b.atom];
+        for (atom, t) in written.iter_mut().zip([a, b]) {
+            if t.negative && !negative {
+                *atom = self.b.neg(t.atom)?;
+            }
+        }
+        Ok(Dual { atom: self.b.choose(condition, written[0], written[1])?, negative })
+    }
+
+    /// A product with an adjoint that is 0 where the adjoint is, whatever the factor is there.
+    pub fn guarded(&mut self, adjoint: Dual, product: Dual) -> Result<Dual, BuildError> {
+        if adjoint.atom.value().is_none() || product.atom.value().is_none() || adjoint == product {
+            return Ok(product);
+        }
+        let zero = self.b.constant(Rational::ZERO);
+        let moves = self.b.compare(crate::op::Comparison::NotEqual, adjoint.atom, zero)?;
+        Ok(Dual { atom: self.b.choose(moves, product.atom, zero)?, negative: product.negative })
     }
 
     fn permute(&mut self, t: Dual, permutation: Atom, inverse: bool) -> Result<Dual, BuildError> {
@@ -234,6 +285,8 @@ impl Calculus<'_> {
                 Ok(Dual { atom, negative: t.negative })
             }
             Step::Permute { permutation } => self.permute(t, *permutation, true),
+            Step::Gather { index, of, scatter, .. } => self.gather(t, *index, *of, !scatter, shape),
+            Step::Keep { condition, holds } => self.keep(t, *condition, *holds),
         }
     }
 }
@@ -242,8 +295,8 @@ impl Calculus<'_> {
 pub(super) fn shape_after(step: &Step, before: &Shape, result: &Shape) -> Shape {
     match step {
         Step::View { to, .. } | Step::Put { to, .. } => to.clone(),
-        Step::Left { .. } | Step::Right { .. } => result.clone(),
-        _ => before.clone(),
+        Step::Left { .. } | Step::Right { .. } | Step::Gather { .. } => result.clone(),
+        Step::Scale(_) | Step::Times(_) | Step::Over(_) | Step::Permute { .. } | Step::Keep { .. } => before.clone(),
     }
 }
 

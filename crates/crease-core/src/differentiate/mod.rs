@@ -18,6 +18,7 @@ mod costs;
 mod derive;
 mod directional;
 mod linear;
+mod loops;
 mod norms;
 mod overhead;
 mod prepare;
@@ -180,6 +181,18 @@ pub enum DiffError {
     NoDirectional {
         /// Where.
         site: Box<Site>,
+    },
+    /// Loops inside of loops, too deep to be differentiated inside of each other.
+    #[error(
+        "loops of `{name}` are nested {depth} deep, more than {limit}; unroll those that have few turns (`unroll`)"
+    )]
+    Nested {
+        /// The program.
+        name: String,
+        /// How deep.
+        depth: usize,
+        /// How deep they may be.
+        limit: usize,
     },
     /// The program is too large once its calls are expanded.
     #[error(transparent)]

@@ -1,8 +1,9 @@
 //! Theorem 2: what differentiating a program costs by the model, and the constants omega_b and omega_f.
 
 use super::{DiffError, How, Mode, Prepared};
-use crate::cost::{Item, Price, Prices, Tally, count_equation};
+use crate::cost::{Item, ItemKind, Price, Prices, Tally, count_equation};
 use crate::flow::constants::{self, Known, Walk, known};
+use crate::flow::shielded::guarded;
 use crate::number::Count;
 use crate::number::Rational;
 use crate::op::Op;
@@ -51,6 +52,10 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
         Mode::Backward => Price::ones(2 * pr),
         Mode::Forward => Price::ones(&dimension * &(pr + pr.saturating_sub(1)).into()),
     };
+    let guarded = match mode {
+        Mode::Backward => guarded(&program),
+        Mode::Forward => vec![false; program.len()],
+    };
     let one = Count::from(1);
     let note = |out: &mut Overhead, i: usize, name: String, g: Price, gd: Price, n: &Count| {
         out.model += gd.clone() * n;
@@ -80,11 +85,20 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
                     Op::Call(id) => program.callee(*id).program.name().to_string(),
                     _ => "select".into(),
                 };
-                note(&mut out, i, name, g, gd + combine(pr), &one);
+                let guards = if guarded[i] { Price::new(0, 0, 2) * pr } else { Price::default() };
+                note(&mut out, i, name, g, gd + combine(pr) + guards, &one);
                 constants.extend(match e.op {
                     Op::Call(id) => walk.outputs(&program.callee(*id).program, args).1,
                     _ => vec![Known::Nothing; e.results],
                 });
+            }
+            Op::Scan(_) => {
+                let args: Vec<Known> = e.args.iter().map(|&a| known(&constants, a)).collect();
+                let (g, gd, results) = prepared.loop_costs(i, mode, &args, guarded[i])?;
+                let open = e.args.iter().zip(&args).filter(|(_, k)| **k != Known::All);
+                let pr: usize = open.filter_map(|(a, _)| a.value()).map(|v| program.shape(v).len()).sum();
+                note(&mut out, i, e.op.name().into(), g, gd + combine(pr), &one);
+                constants.extend(results);
             }
             _ => {
                 let mut tally = Tally::default();
@@ -96,13 +110,13 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
                 count_equation(&program, &e, &args.iter().map(coarse).collect::<Vec<_>>(), &mut whole);
                 if tally == whole {
                     for (item, n) in tally.iter() {
-                        let (g, gd) = item_costs(&item, mode, how, &combine);
+                        let (g, gd) = item_costs(&item, mode, how, &combine, &dimension, guarded[i]);
                         note(&mut out, i, item.name(), g, gd, n);
                     }
                 } else {
-                    let gd = whole
-                        .iter()
-                        .fold(Price::default(), |sum, (item, n)| sum + item_costs(&item, mode, how, &combine).1 * n);
+                    let gd = whole.iter().fold(Price::default(), |sum, (item, n)| {
+                        sum + item_costs(&item, mode, how, &combine, &dimension, guarded[i]).1 * n
+                    });
                     note(&mut out, i, e.op.to_string(), tally.price(), gd, &one);
                 }
                 constants.extend(constants::results(&program, &e, &args));
@@ -112,12 +126,27 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
     Ok(out)
 }
 
-fn item_costs(item: &Item, mode: Mode, how: &How, combine: &impl Fn(usize) -> Price) -> (Price, Price) {
+fn item_costs(
+    item: &Item,
+    mode: Mode,
+    how: &How,
+    combine: &impl Fn(usize) -> Price,
+    dimension: &Count,
+    guarded: bool,
+) -> (Price, Price) {
     let pr = item.predecessors() as usize;
     let g = item.price();
     if g == Price::default() {
         return (g.clone(), g); // moves only
     }
-    let combined = if pr == 0 { Price::default() } else { combine(pr) };
+    let mut combined = match (item.kind, mode) {
+        _ if pr == 0 => Price::default(),
+        // one choice instead of two products and a sum
+        (ItemKind::Where { .. }, Mode::Forward) => Price::new(0, 0, 1) * dimension,
+        _ => combine(pr),
+    };
+    if guarded {
+        combined += &(Price::new(0, 0, 2) * pr);
+    }
     (g, item.joint_price(mode, &how.selection) + combined)
 }

@@ -64,6 +64,7 @@ fn mixed(op: &Op) -> bool {
         Op::Kink(Kink::Sort(Lane::Args))
             | Op::Joint(Kink::Sort(Lane::Args) | Kink::Norm2(Lane::Args) | Kink::MaxLinear { lane: Lane::Args, .. }, _)
             | Op::Permute { lane: Lane::Args, .. }
+            | Op::Gather { lane: Lane::Args, .. }
             | Op::LogSumExpJoint(Lane::Args)
     )
 }
@@ -78,6 +79,13 @@ fn along_axis(b: &mut Builder, p: &Program, e: &Equation<'_>, args: &[Atom]) -> 
             let permutation = stack(b, &args[n..], &shape)?;
             let out = b.push1(Op::Permute { lane: Lane::Axis, inverse: *inverse }, &[lane, permutation])?;
             unstack(b, out, &shape, n)
+        }
+        Op::Gather { of, scatter, .. } => {
+            let n = if *scatter { args.len() / 2 } else { *of };
+            let lane = stack(b, &args[..n], &shape)?;
+            let index = stack(b, &args[n..], &shape)?;
+            let out = b.push1(Op::Gather { lane: Lane::Axis, of: *of, scatter: *scatter }, &[lane, index])?;
+            unstack(b, out, &shape, e.results)
         }
         Op::Joint(kink @ Kink::MaxLinear { rows, .. }, choice) => {
             let columns = args.len() / (rows + 1);

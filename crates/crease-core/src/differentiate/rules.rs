@@ -77,7 +77,20 @@ pub(super) fn linearize(
             };
             Ok((vec![y], vec![pair(0, steps)]))
         }
-        Op::Compare(_) | Op::Logic(_) | Op::Constant(_) => Ok((b.push(op.clone(), args)?, vec![])),
+        Op::Compare(_) | Op::Logic(_) | Op::Constant(_) | Op::Stair(_) | Op::Position(..) => {
+            Ok((b.push(op.clone(), args)?, vec![]))
+        }
+        Op::Where => {
+            let y = b.push1(Op::Where, args)?;
+            let keep = |holds: bool| vec![Step::Keep { condition: args[0], holds }];
+            Ok((vec![y], vec![pair(1, keep(true)), pair(2, keep(false))]))
+        }
+        Op::Gather { of, scatter, .. } => {
+            // its lanes lie along an axis here
+            let y = b.push1(op.clone(), args)?;
+            let step = Step::Gather { index: args[1], of: *of, scatter: *scatter, from: b.shape(args[0]) };
+            Ok((vec![y], vec![pair(0, vec![step])]))
+        }
         Op::View { layout, shape } => {
             let from = b.shape(args[0]);
             let y = b.push1(op.clone(), args)?;
@@ -205,7 +218,7 @@ pub(super) fn linearize(
             }
             Ok((results, maps))
         }
-        Op::Call(_) | Op::Select(_) => unreachable!("sub-programs are differentiated as programs"),
+        Op::Call(_) | Op::Select(_) | Op::Scan(_) => unreachable!("sub-programs are differentiated as programs"),
     }
 }
 
@@ -260,7 +273,9 @@ fn lane_length(b: &Builder, kink: &Kink, args: &[Atom]) -> usize {
 fn values_of(kink: &Kink, results: &[Atom]) -> usize {
     match kink {
         Kink::Sort(_) => results.len() / 2,
-        _ => 1,
+        Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => 1,
+        Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) | Kink::MaxLinear { .. } => 1,
+        Kink::Norm1(_) | Kink::NormInf(_) | Kink::Norm2(_) => 1,
     }
 }
 

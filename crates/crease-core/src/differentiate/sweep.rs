@@ -3,12 +3,14 @@
 use super::columns::{self};
 use super::derive::Deriver;
 use super::linear::{Calculus, Dual, Linear, Pending, Step, shape_after};
+use super::loops::Back;
 use super::prepare::prepare;
 use super::rules::{Direction, contract, linearize};
 use super::{DiffError, Technique};
 use crate::builder::{BuildError, Builder};
 use crate::cost::Columns;
-use crate::flow::activity::{active, needed};
+use crate::flow::activity::{active_given, needed, useful};
+use crate::flow::shielded::guarded;
 use crate::op::{CalleeId, Op};
 use crate::program::{Atom, Equation, Program};
 use crate::shape::Shape;
@@ -20,6 +22,8 @@ enum Derivative {
     Pairs(Vec<Linear>),
     /// As a selection among branches, each differentiated as a program.
     Select { branches: Box<[CalleeId]> },
+    /// As a loop that goes back through the turns.
+    Loop(Box<Back>),
 }
 
 /// An equation in the derived program.
@@ -82,18 +86,19 @@ impl Deriver<'_> {
         }
     }
 
-    /// Values and tangents, with which of the equations are those of tangents: where programs are only counted, one column stands
+    /// Values and tangents, those of inputs without a seed being zero, with which of the equations are those of tangents: where programs are only counted, one column stands
     /// for all that `lead` says.
     pub fn forward(
         &mut self,
         b: &mut Builder,
         p: &Program,
         inputs: &[Atom],
-        seeds: &[Atom],
+        seeds: &[Option<Atom>],
         lead: Option<usize>,
     ) -> Result<(Vec<Atom>, Vec<Atom>, Columns), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some(), self.how.max_equations)?;
-        let active = active(p, &mut self.constants);
+        let seeded: Vec<bool> = seeds.iter().map(Option::is_some).collect();
+        let active = active_given(p, &seeded, &mut self.constants);
         let needed = needed(p, &active);
         let width = self.width(lead);
         if let Some(n) = width {
@@ -103,7 +108,7 @@ impl Deriver<'_> {
         }
         let mut columns = Columns { number: lead.unwrap_or(1), ..Columns::default() };
         let mut values: Vec<Atom> = inputs.to_vec();
-        let mut tangents: Vec<Option<Dual>> = seeds.iter().map(|&s| Some(Dual::positive(s))).collect();
+        let mut tangents: Vec<Option<Dual>> = seeds.iter().map(|s| s.map(Dual::positive)).collect();
         for (i, e) in p.equations().enumerate() {
             let args = b.translate_all(p, &values, e.args);
             if !needed[i] {
@@ -112,9 +117,18 @@ impl Deriver<'_> {
                 tangents.resize(values.len(), None);
                 continue;
             }
-            let step = self.step(b, p, &e, args, Direction::Forward)?;
             let incoming: Vec<Option<Dual>> =
                 e.args.iter().map(|a| a.value().and_then(|v| tangents[v.index()])).collect();
+            if let Op::Scan(scan) = e.op {
+                b.set_origin(e.origin());
+                let body = p.callee(scan.body).program.clone();
+                // the loop itself is no equation of tangents: the columns are inside its body
+                let (results, outgoing) = self.forward_loop(b, scan, &body, &args, &incoming, lead)?;
+                values.extend(results);
+                tangents.extend(outgoing);
+                continue;
+            }
+            let step = self.step(b, p, &e, args, Direction::Forward)?;
             let outgoing: Vec<Option<Dual>>;
             let from = b.so_far().len();
             match step.derivative {
@@ -136,6 +150,7 @@ impl Deriver<'_> {
                     let derived = self.select(b, &branches, Direction::Forward, lead, &full)?;
                     outgoing = derived.into_iter().map(|t| Some(Dual::positive(t))).collect();
                 }
+                Derivative::Loop(_) => unreachable!("tangents go with their loop"),
             }
             values.extend(step.results);
             tangents.extend(outgoing);
@@ -171,22 +186,44 @@ impl Deriver<'_> {
         Ok(b.push(Op::Select(ids.into()), args)?)
     }
 
+    /// Values, and adjoints of the inputs, given those of the outputs: nothing of an output that has none. Adjoints may come in for inputs from
+    /// elsewhere, and if it is said which inputs are to be differentiated by, those of others are zero.
+    #[allow(clippy::too_many_arguments)]
     pub fn reverse(
         &mut self,
         b: &mut Builder,
         p: &Program,
         inputs: &[Atom],
         lead: Option<usize>,
-        seeds: &[Atom],
+        seeds: &[Option<Atom>],
+        incoming: &[Option<Atom>],
+        by: Option<&[bool]>,
     ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some(), self.how.max_equations)?;
-        let active = active(p, &mut self.constants);
+        let all = vec![true; inputs.len()];
+        let active = active_given(p, by.unwrap_or(&all), &mut self.constants);
         let needed = needed(p, &active);
+        let useful = useful(p);
+        let guarded = if self.shielded { vec![true; p.len()] } else { guarded(p) };
         let mut values: Vec<Atom> = inputs.to_vec();
         let mut steps: Vec<Option<Stepped>> = Vec::with_capacity(p.len());
         for (i, e) in p.equations().enumerate() {
             let args = b.translate_all(p, &values, e.args);
-            if needed[i] {
+            if needed[i]
+                && let Op::Scan(scan) = e.op
+            {
+                b.set_origin(e.origin());
+                let body = p.callee(scan.body).program.clone();
+                let moving = e.args.iter().map(|a| a.value().is_some_and(|v| active[v.index()])).collect();
+                let wanted = e.results().map(|v| useful[v.index()]).collect();
+                // what may be missing in a loop behind a choice is guarded inside of it
+                let outside = std::mem::replace(&mut self.shielded, guarded[i]);
+                let (results, back) = self.first_loop(b, scan, &body, &args, (moving, wanted), lead)?;
+                self.shielded = outside;
+                values.extend_from_slice(&results);
+                let derivative = |back| Stepped { args, results, derivative: Derivative::Loop(Box::new(back)) };
+                steps.push(back.map(derivative));
+            } else if needed[i] {
                 let step = self.step(b, p, &e, args, Direction::Backward)?;
                 values.extend_from_slice(&step.results);
                 steps.push(Some(step));
@@ -197,10 +234,11 @@ impl Deriver<'_> {
             }
         }
         let mut adjoints: Vec<Pending> = vec![Pending::default(); p.values()];
-        for (&o, &seed) in p.outputs().iter().zip(seeds) {
-            if let Some(v) = o.value() {
-                let mut c = Calculus { b, lead };
-                adjoints[v.index()].add(&mut c, Dual::positive(seed))?;
+        let given = p.input_values().zip(incoming.iter().copied());
+        let seeded = p.outputs().iter().zip(seeds).filter_map(|(o, &seed)| Some((o.value()?, seed)));
+        for (v, t) in given.chain(seeded) {
+            if let Some(t) = t {
+                adjoints[v.index()].add(&mut Calculus { b, lead }, Dual::positive(t))?;
             }
         }
         for (i, e) in p.equations().enumerate().rev() {
@@ -217,7 +255,7 @@ impl Deriver<'_> {
             match step.derivative {
                 Derivative::Pairs(maps) => {
                     let mut c = Calculus { b, lead };
-                    transpose(&mut c, p, &e, &maps, &incoming, &active, &mut adjoints)?;
+                    transpose(&mut c, p, &e, &maps, &incoming, &active, guarded[i], &mut adjoints)?;
                 }
                 Derivative::Select { branches } => {
                     let conditions = branches.len() - 1;
@@ -229,6 +267,15 @@ impl Deriver<'_> {
                     let mut c = Calculus { b, lead };
                     for (&a, t) in e.args[conditions..].iter().zip(derived) {
                         if let Some(v) = a.value() {
+                            adjoints[v.index()].add(&mut c, Dual::positive(t))?;
+                        }
+                    }
+                }
+                Derivative::Loop(back) => {
+                    let derived = back.second_loop(b, incoming, lead)?;
+                    let mut c = Calculus { b, lead };
+                    for (&a, t) in e.args.iter().zip(derived) {
+                        if let (Some(v), Some(t)) = (a.value(), t) {
                             adjoints[v.index()].add(&mut c, Dual::positive(t))?;
                         }
                     }
@@ -254,6 +301,13 @@ pub(super) fn carried(
     incoming: &[Option<Dual>],
     shapes: &[Shape],
 ) -> Result<Vec<Option<Dual>>, BuildError> {
+    // of two branches one is taken
+    if let [Linear { arg: a, steps, .. }, Linear { arg: b, .. }] = maps
+        && let [Step::Keep { condition, holds: true }] = steps[..]
+        && let (Some(a), Some(b)) = (incoming[*a], incoming[*b])
+    {
+        return Ok(vec![Some(c.choose(condition, a, b)?)]);
+    }
     let mut sums: Vec<Pending> = vec![Pending::default(); shapes.len()];
     for map in maps {
         let Some(mut t) = incoming[map.arg] else { continue };
@@ -273,7 +327,8 @@ pub(super) fn carried(
     sums.iter_mut().zip(shapes).map(|(sum, shape)| sum.take(c, shape)).collect()
 }
 
-/// Sends the adjoints of the results of an equation to its arguments.
+/// Sends the adjoints of the results of an equation to its arguments; guarded, what is 0 stays 0.
+#[allow(clippy::too_many_arguments)] // all that one step of the sweep knows
 fn transpose(
     c: &mut Calculus<'_>,
     p: &Program,
@@ -281,6 +336,7 @@ fn transpose(
     maps: &[Linear],
     incoming: &[Option<Dual>],
     active: &[bool],
+    guarded: bool,
     adjoints: &mut [Pending],
 ) -> Result<(), DiffError> {
     // steps that two arguments share are carried out once; long lists of arguments share none
@@ -305,7 +361,11 @@ fn transpose(
             t = match known {
                 Some(done) => done,
                 None => {
-                    let after = c.backward(t, s, &shapes[offset + k + 1])?;
+                    let mut after = c.backward(t, s, &shapes[offset + k + 1])?;
+                    // a factor may be missing, and so may the condition of a choice inside of another one
+                    if guarded && matches!(s, Step::Times(_) | Step::Over(_) | Step::Keep { .. }) {
+                        after = c.guarded(t, after)?;
+                    }
                     if sharing && matches!(s, Step::Times(_) | Step::Over(_)) {
                         shared.push((t, s.clone(), after));
                     }
@@ -323,7 +383,7 @@ fn transpose(
 }
 
 /// A tangent or adjoint as an atom of the right shape; zeros where nothing came in.
-fn settled(b: &mut Builder, lead: Option<usize>, t: Option<Dual>, shape: &Shape) -> Result<Atom, DiffError> {
+pub(super) fn settled(b: &mut Builder, lead: Option<usize>, t: Option<Dual>, shape: &Shape) -> Result<Atom, DiffError> {
     let mut c = Calculus { b, lead };
     match t {
         Some(t) => Ok(c.settle(t, shape)?),

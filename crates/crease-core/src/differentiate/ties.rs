@@ -77,6 +77,44 @@ impl Sweep {
         Ok((vec![y], vec![Companion::turning(truth)]))
     }
 
+    /// An elementwise choice: its value by what holds at the point, or a little further along if that decides; its tangents by what holds there.
+    pub(super) fn choice(&mut self, args: &[Atom], incoming: &[Companion]) -> Result<Swept, DiffError> {
+        let later = match incoming[0].truth {
+            Some(turned) => turned,
+            None => self.spread(args[0])?,
+        };
+        let y = match (self.locked, incoming[0].truth) {
+            (true, Some(turned)) => {
+                let shape = self.b.shape(args[0]);
+                let turned = self.b.reshape(turned, &shape)?;
+                self.b.push1(Op::Where, &[turned, args[1], args[2]])?
+            }
+            _ => self.b.push1(Op::Where, args)?,
+        };
+        let shape = self.b.shape(y);
+        let mut companion = Companion::default();
+        if incoming[1..].iter().any(|c| c.tangent.is_some()) {
+            let mut moves = [self.b.constant(Rational::ZERO); 2];
+            for (slot, c) in moves.iter_mut().zip(&incoming[1..]) {
+                if let Some(t) = c.tangent {
+                    *slot = self.settle(t, &shape)?;
+                }
+            }
+            companion.tangent = Some(Dual::positive(self.b.choose(later, moves[0], moves[1])?));
+        }
+        // of truth values, one is taken
+        let fixed = |a: Atom| self.b.as_constant(a).is_some_and(|c| c.is_zero() || c.is_one());
+        let turns = incoming.iter().any(|c| c.truth.is_some());
+        if turns && args[1..].iter().zip(&incoming[1..]).all(|(a, c)| c.truth.is_some() || fixed(*a)) {
+            let mut truths = [args[1], args[2]];
+            for (slot, c) in truths.iter_mut().zip(&incoming[1..]) {
+                *slot = c.truth.unwrap_or(*slot);
+            }
+            companion.truth = Some(self.b.choose(later, truths[0], truths[1])?);
+        }
+        Ok((vec![y], vec![companion]))
+    }
+
     /// A kink, at least one of whose arguments moves. Lanes of a sort lie along an axis.
     pub(super) fn kink(&mut self, kink: &Kink, args: &[Atom], tangents: &[Option<Dual>]) -> Result<Swept, DiffError> {
         let mut moves = Vec::with_capacity(args.len());
@@ -252,7 +290,18 @@ impl Sweep {
                 slope = self.b.add(slope, bent)?;
                 self.b.add(straight, curve)?
             }
-            _ => {
+            Kink::Relu
+            | Kink::Abs
+            | Kink::LeakyRelu(_)
+            | Kink::TimesRelu
+            | Kink::Max(_)
+            | Kink::Min(_)
+            | Kink::OrderStatistic(..)
+            | Kink::Sort(_)
+            | Kink::Norm1(_)
+            | Kink::NormInf(_)
+            | Kink::Norm2(_)
+            | Kink::MaxLinear { .. } => {
                 if !left.is_zero() {
                     // one of the two is 0, so that nothing is rounded
                     let (one, left) = (self.b.constant(1), self.b.constant(left));

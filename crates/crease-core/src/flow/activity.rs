@@ -4,13 +4,13 @@ use super::constants::{Known, Walk};
 use crate::op::Op;
 use crate::program::Program;
 
-/// Which values depend on an input in a way that has a derivative.
-pub(crate) fn active(p: &Program, constants: &mut Walk<()>) -> Vec<bool> {
+/// Which values depend in a way that has a derivative on those inputs that are marked.
+pub(crate) fn active_given(p: &Program, inputs: &[bool], constants: &mut Walk<()>) -> Vec<bool> {
     let known = constants.values(p);
     let mut active = vec![false; p.values()];
-    active[..p.inputs().len()].fill(true);
+    active[..inputs.len()].copy_from_slice(inputs);
     for e in p.equations() {
-        let flat = matches!(e.op, Op::Compare(_) | Op::Logic(_));
+        let flat = matches!(e.op, Op::Compare(_) | Op::Logic(_) | Op::Stair(_) | Op::Position(..));
         if !flat && e.args.iter().any(|a| a.value().is_some_and(|v| active[v.index()])) {
             // a call may return a constant whatever it is given
             e.results().for_each(|v| active[v.index()] = known[v.index()] != Known::All);

@@ -4,7 +4,7 @@
 //! What a program returns depends on which of its inputs are constants, so a [`Walk`] looks at a program once for each such case,
 //! however often it is called, and on the way makes a [`Summary`] of it: a tally is one.
 
-use crate::op::{Kink, Lane, Op};
+use crate::op::{Kink, Lane, Op, Scan};
 use crate::program::{Atom, Equation, Program, ProgramId};
 use crate::shape::Layout;
 use std::collections::HashMap;
@@ -27,6 +27,14 @@ impl Known {
             Known::Nothing => false,
             Known::All => true,
             Known::Some(mask) => mask[i],
+        }
+    }
+
+    /// Of the elements from `first` on.
+    fn part(&self, first: usize, len: usize) -> Self {
+        match self {
+            Known::Some(mask) => Known::from_mask(mask[first..first + len].to_vec()),
+            uniform => uniform.clone(),
         }
     }
 
@@ -65,6 +73,7 @@ pub(crate) fn results(p: &Program, e: &Equation<'_>, args: &[Known]) -> Vec<Know
         Op::Kink(Kink::MaxLinear { .. }) | Op::Joint(Kink::MaxLinear { .. }, _) => {
             return vec![Known::Nothing; e.results];
         }
+        Op::Gather { lane: Lane::Axis, .. } => return vec![gathered(p, e, args)],
         Op::MatMul { transpose_a, transpose_b } => return vec![product(p, e, *transpose_a, *transpose_b, args)],
         _ => {}
     }
@@ -88,6 +97,16 @@ fn assembled(len: usize, pieces: &[Layout], args: &[Known]) -> Known {
         piece.iter().enumerate().for_each(|(i, to)| cells[to] &= arg.get(i));
     }
     Known::from_mask(cells)
+}
+
+/// What is read or added up depends on all of a lane and on all of its positions.
+fn gathered(p: &Program, e: &Equation<'_>, args: &[Known]) -> Known {
+    let shape = p.shape(e.first);
+    let (rows, each) = shape.split_last().map_or((1, 1), |(rest, n)| (rest.len(), n));
+    let len = |a: Atom| a.value().map_or(1, |v| p.shape(v).len()) / rows;
+    let sizes = [len(e.args[0]), len(e.args[1])];
+    let row = |l: usize| args.iter().zip(sizes).all(|(a, n)| (l * n..(l + 1) * n).all(|i| a.get(i)));
+    Known::from_mask((0..rows).flat_map(|l| std::iter::repeat_n(row(l), each)).collect())
 }
 
 fn product(p: &Program, e: &Equation<'_>, ta: bool, tb: bool, args: &[Known]) -> Known {
@@ -119,6 +138,9 @@ pub(crate) trait Summary: Default {
 
     /// A call, or a selection of which one branch runs.
     fn one_of(&mut self, branches: &[&Self]);
+
+    /// So many turns of a loop.
+    fn turns(&mut self, body: &Self, times: usize);
 }
 
 /// For those who ask for constants alone.
@@ -128,6 +150,8 @@ impl Summary for () {
     fn equation(&mut self, (): &(), _: &Program, _: usize, _: &[Known]) {}
 
     fn one_of(&mut self, _: &[&()]) {}
+
+    fn turns(&mut self, (): &(), _: usize) {}
 }
 
 /// Walks through programs that share callees, each callee once for each case.
@@ -151,11 +175,70 @@ struct Frame<'p, S> {
     values: Vec<Known>,
     summary: S,
     next: usize,
+    /// the loop that is under way
+    turning: Option<Turning>,
+}
+
+/// A loop, turn by turn. Which of its numbers are constants may change from turn to turn, for as long as carried values go on changing from
+/// constants to others; from then on all turns with parts alike are one case.
+struct Turning {
+    turn: usize,
+    carried: Vec<Known>,
+    /// what was stacked: so many turns in a row, and what each of them returned
+    stacked: Vec<(usize, Vec<Known>)>,
+}
+
+impl Turning {
+    /// Which arguments of the body are constants in this turn, and for how many turns from here on, carried values aside.
+    fn args(&self, p: &Program, e: &Equation<'_>, scan: &Scan, args: &[Known]) -> (Vec<Known>, usize) {
+        let mut out = self.carried.clone();
+        let mut same = scan.turns - self.turn;
+        for (a, known) in e.args[scan.carried..].iter().zip(&args[scan.carried..]).take(scan.each) {
+            let len = a.value().map_or(1, |v| p.shape(v).len() / scan.turns);
+            let part = |turn: usize| known.part(scan.part(turn) * len, len);
+            out.push(part(self.turn));
+            if matches!(known, Known::Some(_)) {
+                same = (1..same).find(|k| part(self.turn + k) != part(self.turn)).unwrap_or(same);
+            }
+        }
+        out.extend_from_slice(&args[scan.still()..]);
+        (out, same)
+    }
+
+    /// Goes on by one case of the body, given what it returned and for how many turns its parts stay alike.
+    fn advance(&mut self, scan: &Scan, outputs: &[Known], same: usize) -> usize {
+        let (carried, stacked) = outputs.split_at(scan.carried);
+        let turns = if *carried == self.carried { same } else { 1 };
+        self.carried = carried.to_vec();
+        self.stacked.push((turns, stacked.to_vec()));
+        self.turn += turns;
+        turns
+    }
+
+    /// Which results are constants, once all turns are done.
+    fn results(mut self, p: &Program, e: &Equation<'_>, scan: &Scan) -> Vec<Known> {
+        if scan.back {
+            self.stacked.reverse();
+        }
+        let mut out = self.carried;
+        for (k, v) in e.results().skip(scan.carried).enumerate() {
+            let len = p.shape(v).len() / scan.turns;
+            let each = || self.stacked.iter().map(|(n, known)| (*n, &known[k]));
+            out.push(match self.stacked[0].1[k] {
+                ref first @ (Known::Nothing | Known::All) if each().all(|(_, known)| known == first) => first.clone(),
+                _ => {
+                    let mask = each().flat_map(|(n, known)| (0..n * len).map(move |i| known.get(i % len)));
+                    Known::from_mask(mask.collect())
+                }
+            });
+        }
+        out
+    }
 }
 
 impl<'p, S: Default> Frame<'p, S> {
     fn new(program: &'p Program, inputs: Vec<Known>) -> Self {
-        Frame { program, values: inputs.clone(), inputs, summary: S::default(), next: 0 }
+        Frame { program, values: inputs.clone(), inputs, summary: S::default(), next: 0, turning: None }
     }
 
     fn outputs(&self) -> Vec<Known> {
@@ -179,7 +262,7 @@ impl<S: Summary> Walk<S> {
     fn walk<'p>(&mut self, p: &'p Program, inputs: Vec<Known>) -> Frame<'p, S> {
         let mut callers: Vec<Frame<'p, S>> = Vec::new();
         let mut frame = Frame::new(p, inputs);
-        loop {
+        'walk: loop {
             let program = frame.program;
             if frame.next == program.len() {
                 let Some(caller) = callers.pop() else { return frame };
@@ -194,6 +277,25 @@ impl<S: Summary> Walk<S> {
                 let args: Vec<Known> = e.args.iter().map(|&a| known(&frame.values, a)).collect();
                 frame.summary.equation(&self.context, program, frame.next, &args);
                 frame.values.extend(results(program, &e, &args));
+                frame.next += 1;
+                continue;
+            }
+            if let Op::Scan(scan) = e.op {
+                let args: Vec<Known> = e.args.iter().map(|&a| known(&frame.values, a)).collect();
+                let first = || Turning { turn: 0, carried: args[..scan.carried].to_vec(), stacked: Vec::new() };
+                let mut turning = frame.turning.take().unwrap_or_else(first);
+                let body: &'p Program = &program.callee(scan.body).program;
+                while turning.turn < scan.turns {
+                    let (inputs, same) = turning.args(program, &e, scan, &args);
+                    let Some((summary, outputs)) = self.memo.get(&(body.id(), inputs.clone())) else {
+                        frame.turning = Some(turning);
+                        callers.push(std::mem::replace(&mut frame, Frame::new(body, inputs)));
+                        continue 'walk;
+                    };
+                    let turns = turning.advance(scan, outputs, same);
+                    frame.summary.turns(summary, turns);
+                }
+                frame.values.extend(turning.results(program, &e, scan));
                 frame.next += 1;
                 continue;
             }

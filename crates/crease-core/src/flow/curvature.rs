@@ -52,9 +52,13 @@ pub(crate) fn of_smooth(op: &Op, args: &[Class], zero: impl Fn(usize) -> bool) -
         Op::Smooth(Smooth::Power(1)) => args[0],
         Op::Smooth(_) => args[0].bent(),
         Op::LogSumExp(_) => Class::largest(args.iter().copied()).bent(),
+        Op::Gather { .. } => Class::largest(args.iter().copied()),
         Op::Kink(_)
         | Op::Joint(..)
         | Op::LogSumExpJoint(_)
+        | Op::Stair(_)
+        | Op::Position(..)
+        | Op::Where
         | Op::Compare(_)
         | Op::Logic(_)
         | Op::Constant(_)
@@ -62,6 +66,7 @@ pub(crate) fn of_smooth(op: &Op, args: &[Class], zero: impl Fn(usize) -> bool) -
         | Op::Assemble { .. }
         | Op::MatMul { .. }
         | Op::Call(_)
-        | Op::Select(_) => return None,
+        | Op::Select(_)
+        | Op::Scan(_) => return None,
     })
 }

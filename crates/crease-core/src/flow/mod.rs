@@ -4,12 +4,13 @@
 //! A program enters, and a function that says something about one program given what it said about its callees; what leaves is its word
 //! about each, under their [ids](crate::ProgramId). Each program is looked at once, however often it is called, and nesting is not recursed over,
 //! so that nothing here takes longer than the text is long. Sizes are in [`size`], which numbers are constants in [`constants`], what has a derivative
-//! in [`activity`], how operations bend what goes in in [`curvature`]; a transformation of programs is the same with programs as what is said
+//! in [`activity`], how operations bend what goes in in [`curvature`], what may be missing behind a choice in [`shielded`]; a transformation of programs is the same with programs as what is said
 //! ([`Program::mapped`]).
 
 pub(crate) mod activity;
 pub(crate) mod constants;
 pub(crate) mod curvature;
+pub(crate) mod shielded;
 pub(crate) mod size;
 
 use crate::builder::{BuildError, Builder};

@@ -50,7 +50,8 @@ fn extent(p: &Program, known: &PerProgram<Extent>) -> Extent {
         out.own = out.own.saturating_add(own);
         let callees = e.op.callees().iter().map(|id| known[&p.callee(*id).program]);
         let least = |of: fn(&Extent) -> u128| callees.clone().map(|c| of(&c)).min().unwrap_or(0);
-        out.steps = out.steps.saturating_add(own).saturating_add(least(|c| c.steps));
+        let times = if let Op::Scan(scan) = e.op { scan.turns as u128 } else { 1 };
+        out.steps = out.steps.saturating_add(own).saturating_add(least(|c| c.steps).saturating_mul(times));
         deepest = deepest.max(least(|c| c.numbers));
     }
     out.numbers = out.numbers.saturating_add(deepest);

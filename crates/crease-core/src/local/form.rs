@@ -229,7 +229,7 @@ impl Form {
 }
 
 /// Euclid's algorithm, which does not mind fractions.
-fn gcd(mut a: Rational, mut b: Rational) -> Rational {
+pub(super) fn gcd(mut a: Rational, mut b: Rational) -> Rational {
     while !b.is_zero() {
         if let (Some((mut x, 1)), Some((mut y, 1))) = (a.small_parts(), b.small_parts()) {
             while y != 0 {

@@ -4,8 +4,11 @@
 //! ends with [`LocalError::Undecided`], and [`localize_within`] starts again with twice the bits. So a model that exists has no open
 //! branch, and the only doubt in it is that of its [enclosed coefficients](super::Term::radius).
 
+use super::assumed::assume;
+use super::jumps::{Spoiled, unspoiled};
 use super::norm::Square;
 use super::select::Truth;
+use super::tensors::{self, Subject};
 use super::weigh::Tie;
 use super::{ActiveKink, Exactness, LocalModel, Margin, NodeId, Stored};
 use crate::builder::BuildError;
@@ -16,8 +19,9 @@ use crate::number::{Mixed, Number, NumberError, Rational};
 use crate::op::{Op, Smooth};
 use crate::program::{Atom, Equation, Program, ProgramId, Site};
 use crate::run::{Arg, RunError, RunFault, apply, check_inputs};
-use crate::scalarize::scalarize_traced;
+use crate::scalarize::{numbers, scalarize_traced};
 use crate::tensor::Tensor;
+use crate::unroll::{has_loops, unroll_traced};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -83,6 +87,14 @@ pub enum LocalError {
         /// Whether it is certain that the operation is not Lipschitz here: its slope is infinite, and its argument leaves the place at some speed.
         steep: bool,
     },
+    /// An operation whose argument is where it jumps, and need not stay there. Nothing is told of what depends on it.
+    #[error("`{}` jumps here: {why}", site.shown)]
+    Jump {
+        /// The equation.
+        site: Box<Site>,
+        /// Where, and from what to what.
+        why: String,
+    },
     /// Enclosures of so many bits do not tell which branch is taken.
     #[error("`{}` could not be decided: {what}, with {bits} bits", site.shown)]
     Undecided {
@@ -137,11 +149,23 @@ pub fn localize_within(
     let expanded = match is_scalar(p) {
         true => None,
         false => {
-            let (inlined, calls) = inline_traced(p, limits.equations)?;
-            let (scalar, tensors) = scalarize_traced(&inlined)?;
-            let origins: Vec<u32> = tensors.iter().map(|&e| calls[e as usize]).collect();
-            Some((scalar, origins))
+            let unrolled = if has_loops(p) { Some(unroll_traced(p, limits.equations)?) } else { None };
+            let (inlined, mut calls) = inline_traced(unrolled.as_ref().map_or(p, |u| &u.0), limits.equations)?;
+            if let Some((_, turns)) = &unrolled {
+                calls.iter_mut().for_each(|e| *e = turns[*e as usize]);
+            }
+            if numbers(&inlined) >= tensors::LARGE {
+                let subject = Subject { root: p, inlined: &inlined, origins: &calls, limits };
+                if let Some(model) = tensors::localize_tensors(subject, at, precision)? {
+                    return Ok(model);
+                }
+            }
+            Some(Apart::new(&inlined, |e| calls[e as usize])?)
         }
+    };
+    let expanded = match expanded {
+        Some(apart) => Some(apart),
+        None => assume(p)?.map(|(scalar, root)| Apart { scalar, root, elements: Vec::new() }),
     };
     let mut precision = precision;
     loop {
@@ -150,8 +174,9 @@ pub fn localize_within(
         let inputs: Vec<Local> = numbers.enumerate().map(|(i, x)| m.input(i, x)).collect();
         let outputs = match &expanded {
             None => m.program(p, inputs, Origins::Same, 0),
-            Some((scalar, origins)) => m.program(scalar, inputs, Origins::Listed(origins), 0),
+            Some(apart) => m.program(&apart.scalar, inputs, apart.origins(), 0),
         };
+        let outputs = outputs.and_then(unspoiled);
         match (outputs, precision.doubled()) {
             (Err(LocalError::Undecided { .. }), Some(more)) => precision = more,
             (outputs, _) => return Ok(m.finish(outputs?)),
@@ -169,6 +194,41 @@ fn is_scalar(p: &Program) -> bool {
     p.callees().is_empty() && p.shapes.iter().all(|s| s.is_scalar()) && !p.ops.iter().any(structural)
 }
 
+/// A program without calls, taken apart into scalar equations, choices inside of choices [assumed](assume); and where each of its equations comes from.
+pub(super) struct Apart {
+    pub scalar: Program,
+    root: Vec<u32>,
+    elements: Vec<u32>,
+}
+
+impl Apart {
+    /// `origin` says from which equation of the root program those of `p` came.
+    pub fn new(p: &Program, origin: impl Fn(u32) -> u32) -> Result<Apart, BuildError> {
+        let (scalar, whole) = scalarize_traced(p)?;
+        let (mut seen, mut last) = (0, None);
+        let element = |(e, &w): (Equation<'_>, &u32)| {
+            if last.replace(w) != Some(w) {
+                seen = 0;
+            }
+            seen += u32::from(matches!(e.op, Op::Kink(_)));
+            seen - u32::from(matches!(e.op, Op::Kink(_)))
+        };
+        let elements: Vec<u32> = scalar.equations().zip(&whole).map(element).collect();
+        let root = whole.iter().map(|&e| origin(e)).collect();
+        Ok(match assume(&scalar)? {
+            None => Apart { scalar, root, elements },
+            Some((scalar, from)) => {
+                let of = |list: Vec<u32>| from.iter().map(|&e| list[e as usize]).collect();
+                Apart { scalar, root: of(root), elements: of(elements) }
+            }
+        })
+    }
+
+    pub fn origins(&self) -> Origins<'_> {
+        Origins::Listed { root: &self.root, elements: &self.elements }
+    }
+}
+
 /// Whether an operation is the square root of a value that is 0 here and not around.
 fn is_root_at_zero(op: &Op, args: &[&Local]) -> bool {
     let vanishes = |x: &Local| x.class != Class::Constant && x.value.exact().is_some_and(Rational::is_zero);
@@ -184,6 +244,8 @@ pub(super) struct Local {
     pub class: Class,
     /// Values of one number are one value, whatever else is known of them.
     pub number: u32,
+    /// Why nobody may use it, if so.
+    pub spoiled: Option<Spoiled>,
 }
 
 /// From which equations of the root program those of the program at hand came.
@@ -191,8 +253,8 @@ pub(super) struct Local {
 pub(super) enum Origins<'a> {
     /// It is the root program.
     Same,
-    /// From these.
-    Listed(&'a [u32]),
+    /// From these; and which kink of theirs each is or comes before, if tensors were taken apart.
+    Listed { root: &'a [u32], elements: &'a [u32] },
     /// All from the one that is being worked on.
     Fixed,
 }
@@ -203,12 +265,14 @@ pub(super) struct Localizer<'p> {
     pub zero: NodeId,
     precision: Precision,
     limits: &'p Limits,
+    /// whether the program has an elementwise choice, so that what has no value may not be needed
+    pub defers: bool,
     /// equations until somebody looks at the clock again
     unwatched: u32,
     /// for every node but the directions, whether a coefficient below it is enclosed
     pub near: Vec<bool>,
     /// nodes of kinks, with their equations and how they came about: messages are written for those that survive
-    pub unfinished: Vec<(NodeId, usize, &'static str, Tie)>,
+    pub unfinished: Vec<(NodeId, usize, usize, &'static str, Tie)>,
     /// whether the kink at hand has curved arguments, and those kinks that have
     pub bent: bool,
     pub curved: Vec<NodeId>,
@@ -217,6 +281,8 @@ pub(super) struct Localizer<'p> {
     /// the equation of the root program that is being worked on, and the operation there that may have a kink
     pub origin: usize,
     pub operation: &'static str,
+    /// which number of the result of that equation it is
+    pub element: usize,
     pub numbers: u32,
     /// results of operations on enclosed numbers: the same operation on the same values has the same result
     shared: HashMap<(Op, Vec<u32>), Vec<Local>>,
@@ -227,7 +293,7 @@ pub(super) struct Localizer<'p> {
 }
 
 impl<'p> Localizer<'p> {
-    fn new(root: &'p Program, precision: Precision, limits: &'p Limits) -> Self {
+    pub fn new(root: &'p Program, precision: Precision, limits: &'p Limits) -> Self {
         let directions = root.dimension();
         Localizer {
             root,
@@ -246,10 +312,12 @@ impl<'p> Localizer<'p> {
                 precision,
                 curved: false,
                 to_first_order: false,
+                decided: None,
             },
             zero: NodeId(directions as u32),
             precision,
             limits,
+            defers: root.has_where(),
             unwatched: UNWATCHED,
             near: vec![false],
             unfinished: Vec::new(),
@@ -258,6 +326,7 @@ impl<'p> Localizer<'p> {
             to_first_order: Vec::new(),
             origin: 0,
             operation: "",
+            element: 0,
             numbers: 0,
             shared: HashMap::new(),
             squares: HashMap::new(),
@@ -292,7 +361,7 @@ impl Localizer<'_> {
     /// A value that is like no other.
     pub fn fresh(&mut self, value: Mixed, node: NodeId, class: Class) -> Local {
         self.numbers += 1;
-        Local { value, node, class, number: self.numbers }
+        Local { value, node, class, number: self.numbers, spoiled: None }
     }
 
     fn input(&mut self, i: usize, x: &Rational) -> Local {
@@ -326,7 +395,12 @@ impl Localizer<'_> {
 
     pub fn margin(&mut self, a: &Mixed, b: &Mixed) {
         let margin = a.sub(b).to_f64().abs();
-        self.model.margins.push(Margin { operation: self.operation, equation: self.origin, margin });
+        self.model.margins.push(Margin {
+            operation: self.operation,
+            equation: self.origin,
+            element: self.element,
+            margin,
+        });
     }
 
     /// Looks at the clock, now and then.
@@ -351,63 +425,102 @@ impl Localizer<'_> {
         let mut values = inputs;
         values.reserve(q.values());
         let mut truths: HashMap<Atom, Truth> = HashMap::new();
+        let mut any_spoiled = values.iter().any(|x| x.spoiled.is_some());
         for (i, e) in q.equations().enumerate() {
             match origins {
                 Origins::Same => self.origin = i,
-                Origins::Listed(list) => self.origin = list[i] as usize,
+                Origins::Listed { root, elements } => {
+                    self.origin = root[i] as usize;
+                    self.element = elements.get(i).map_or(0, |&k| k as usize);
+                }
                 Origins::Fixed => {}
             }
             self.look()?;
-            if !truths.is_empty() {
-                self.check_truths(&e, &truths)?;
-            }
             let of = |a: &Atom| match a {
                 Atom::Value(v) => &values[v.index()],
                 Atom::Const(c) => &constants[c.0 as usize],
             };
             // the bulk of large programs, without detours
-            if let (Op::Add | Op::Sub | Op::Mul, [a, b]) = (e.op, e.args) {
+            if let (Op::Add | Op::Sub | Op::Mul, [a, b], true) = (e.op, e.args, truths.is_empty() && !any_spoiled) {
                 let result = self.binary(e.op, of(a), of(b))?;
                 values.push(result);
                 continue;
             }
-            let results = match (e.op, e.args) {
-                (Op::Select(ids), _) => {
-                    let split = ids.len() - 1;
-                    let args: Vec<Local> = e.args.iter().map(|a| of(a).clone()).collect();
-                    let mut conditions = Vec::with_capacity(split);
-                    for (a, x) in e.args.iter().zip(&args).take(split) {
-                        conditions.push(self.condition(*a, x, &truths)?);
-                    }
-                    self.select(q, &e, &conditions, &args[split..], depth)?
-                }
-                (Op::Compare(_) | Op::Logic(_), _) => {
-                    let args: Vec<&Local> = e.args.iter().map(of).collect();
-                    let truth = self.truth(&e, &args, &truths)?;
-                    let here = if truth.here() { Mixed::one() } else { Mixed::zero() };
-                    truths.insert(e.first.into(), truth);
-                    let zero = self.zero;
-                    vec![self.fresh(here.at(self.precision.bits), zero, Class::Constant)]
-                }
-                _ => {
-                    let args: Vec<&Local> = e.args.iter().map(of).collect();
-                    self.operation(q, &e, &args)?
+            let args: Vec<&Local> = e.args.iter().map(of).collect();
+            let results = match self.spoiling(&e, &args, &truths) {
+                Some(why) => self.spoiled(&why, e.results),
+                None => {
+                    let made = self.equation(q, &e, &args, &mut truths, depth);
+                    made.or_else(|error| {
+                        let why = self.spoils(error)?;
+                        Ok::<_, LocalError>(self.spoiled(&why, e.results))
+                    })?
                 }
             };
+            any_spoiled |= results.iter().any(|x| x.spoiled.is_some());
             values.extend(results);
         }
         let output = |&o: &Atom| match o {
             Atom::Value(v) => values[v.index()].clone(),
             Atom::Const(c) => constants[c.0 as usize].clone(),
         };
-        if let Some(truth) = q.outputs().iter().find_map(|o| truths.get(o)) {
-            self.check_truth(truth)?;
+        let mut outputs: Vec<Local> = q.outputs().iter().map(output).collect();
+        for (x, o) in outputs.iter_mut().zip(q.outputs()) {
+            // a truth value that changes here is returned as a number
+            if let Some(Err(error)) = truths.get(o).map(|truth| self.check_truth(truth)) {
+                x.spoiled = Some(Spoiled::new(error, true));
+            }
         }
-        Ok(q.outputs().iter().map(output).collect())
+        Ok(outputs)
+    }
+
+    /// An equation none of whose arguments is spoiled, but for branches that need not be taken.
+    fn equation(
+        &mut self,
+        q: &Program,
+        e: &Equation<'_>,
+        args: &[&Local],
+        truths: &mut HashMap<Atom, Truth>,
+        depth: usize,
+    ) -> Result<Vec<Local>, LocalError> {
+        match (e.op, args) {
+            (Op::Add | Op::Sub | Op::Mul, [a, b]) => {
+                Ok(vec![match (e.op, a.spoiled.is_some() || b.spoiled.is_some()) {
+                    // the other factor is 0, and stays 0
+                    (Op::Mul, true) => self.constant(&Rational::ZERO),
+                    _ => self.binary(e.op, a, b)?,
+                }])
+            }
+            (Op::Select(ids), _) => {
+                let (first, rest) = args.split_at(ids.len() - 1);
+                let mut conditions = Vec::with_capacity(first.len());
+                for (a, x) in e.args.iter().zip(first) {
+                    conditions.push(self.condition(*a, x, truths)?);
+                }
+                let rest: Vec<Local> = rest.iter().map(|x| (*x).clone()).collect();
+                self.select(q, e, &conditions, &rest, depth)
+            }
+            (Op::Where, [condition, a, b]) => {
+                let truth = self.condition(e.args[0], condition, truths)?;
+                self.operation = "where";
+                Ok(vec![self.choose(&truth, a, b)?])
+            }
+            (Op::Stair(s), [x]) => Ok(vec![self.stair(*s, x)?]),
+            (Op::Position(which, _), _) => self.position(*which, args),
+            (Op::Gather { of, scatter, .. }, _) => self.gathered(*of, *scatter, args),
+            (Op::Compare(_) | Op::Logic(_), _) => {
+                let truth = self.truth(e, args, truths)?;
+                let here = if truth.here() { Mixed::one() } else { Mixed::zero() };
+                truths.insert(e.first.into(), truth);
+                let zero = self.zero;
+                Ok(vec![self.fresh(here.at(self.precision.bits), zero, Class::Constant)])
+            }
+            _ => self.operation(q, e, args),
+        }
     }
 
     /// A sum, a difference or a product.
-    fn binary(&mut self, op: &Op, a: &Local, b: &Local) -> Result<Local, LocalError> {
+    pub(super) fn binary(&mut self, op: &Op, a: &Local, b: &Local) -> Result<Local, LocalError> {
         let one = Mixed::one();
         let exact = |x: &Local| x.value.exact().is_some();
         let key = match exact(a) && exact(b) {
@@ -502,7 +615,7 @@ impl Localizer<'_> {
         }
     }
 
-    fn finish(mut self, outputs: Vec<Local>) -> LocalModel {
+    pub fn finish(mut self, outputs: Vec<Local>) -> LocalModel {
         let mut elements = outputs.into_iter();
         for shape in self.model.output_shapes.clone() {
             let part: Vec<Local> = elements.by_ref().take(shape.len()).collect();
@@ -517,9 +630,9 @@ impl Localizer<'_> {
         }
         self.model.curved = self.curved.iter().any(|n| used[n.index()]);
         self.model.to_first_order = self.to_first_order.iter().any(|n| used[n.index()]);
-        for (node, equation, operation, tie) in self.unfinished {
+        for (node, equation, element, operation, tie) in self.unfinished {
             if used[node.index()] {
-                self.model.kinks.push(ActiveKink { node, operation, site: site(equation), tie });
+                self.model.kinks.push(ActiveKink { node, operation, site: site(equation), element, tie });
             }
         }
         self.model.pruned(&used)

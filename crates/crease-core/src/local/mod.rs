@@ -17,8 +17,10 @@
 //! of its coefficients are [certain enclosures](Term::radius). Branches are decided in either case: where enclosures of numbers
 //! cannot tell which one is taken, [`localize`] makes them tighter, and where that does not help it says so instead of returning a model.
 
+mod assumed;
 mod enclosure;
 mod form;
+mod jumps;
 mod localize;
 mod lower;
 mod nodes;
@@ -27,11 +29,13 @@ mod normal;
 mod prune;
 mod select;
 mod slopes;
+mod tensors;
 mod weigh;
 
 pub use form::{Form, Sum};
 pub use localize::{LocalError, Precision, localize, localize_within};
 pub use normal::{NormalForm, NormalKink};
+pub use tensors::sweeps;
 
 use crate::builder::{BuildError, Builder};
 use crate::number::{Mixed, Rational};
@@ -98,6 +102,8 @@ pub struct ActiveKink {
     pub operation: &'static str,
     /// The equation of the program, and its place in the source.
     pub site: Site,
+    /// Which number of the result of that equation it is, or which lane, counted from 0; of a call, which of one of the equations that are called.
+    pub element: usize,
     tie: weigh::Tie,
 }
 
@@ -108,8 +114,23 @@ pub struct Margin {
     pub operation: &'static str,
     /// The number of the equation in the program.
     pub equation: usize,
+    /// Which number of its result it is, or which lane, counted from 0; of a call, which of one of the equations that are called.
+    pub element: usize,
     /// The distance of its argument from zero, or of the winner from the next.
     pub margin: f64,
+}
+
+/// How the kinks of a large program of tensors were decided, where it was swept as tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// The kinks.
+    pub kinks: usize,
+    /// Those whose arguments were closer to their kinks than a million times the errors of doubles, and were computed exactly.
+    pub exactly: usize,
+    /// Those among them that are tied and that matter to the outputs.
+    pub tied: usize,
+    /// How many numbers were computed exactly, for that and for the outputs.
+    pub numbers: usize,
 }
 
 /// What is known of the numbers in a model. Which branches are taken is certain in either case.
@@ -152,6 +173,7 @@ pub struct LocalModel {
     curved: bool,
     /// Whether an active kink is a maximum to first order only.
     to_first_order: bool,
+    decided: Option<Decided>,
 }
 
 impl LocalModel {
@@ -223,6 +245,11 @@ impl LocalModel {
     /// The kinks that are decided, with their distances from switching.
     pub fn margins(&self) -> &[Margin] {
         &self.margins
+    }
+
+    /// How kinks were decided, if the program was swept as tensors.
+    pub fn decided(&self) -> Option<Decided> {
+        self.decided
     }
 
     /// What is known of the numbers.

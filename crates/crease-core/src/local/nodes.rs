@@ -171,7 +171,7 @@ impl Localizer<'_> {
         if self.bent {
             self.curved.push(node);
         }
-        self.unfinished.push((node, self.origin, self.operation, tie));
+        self.unfinished.push((node, self.origin, self.element, self.operation, tie));
         Ok(node)
     }
 

@@ -4,6 +4,7 @@
 //! they agree along the border: then their difference is a multiple of the difference that is compared, and the selection is a
 //! linear function plus a multiple of a maximum. Everything else is refused, with the reason.
 
+use super::jumps::Spoiled;
 use super::localize::{Local, LocalError, Localizer, Origins};
 use super::weigh::Tie;
 use super::{Node, NodeId};
@@ -61,16 +62,6 @@ impl Localizer<'_> {
             Truth::Fixed(_) => Ok(()),
             _ => Err(self.no_derivative("a comparison that is tied here is used as a number, which jumps")),
         }
-    }
-
-    /// The same for all arguments of an equation that are used as numbers.
-    pub(super) fn check_truths(&self, e: &Equation<'_>, truths: &HashMap<Atom, Truth>) -> Result<(), LocalError> {
-        let numbers = match e.op {
-            Op::Logic(_) => &[],
-            Op::Select(ids) => &e.args[ids.len() - 1..],
-            _ => e.args,
-        };
-        numbers.iter().filter_map(|a| truths.get(a)).try_for_each(|t| self.check_truth(t))
     }
 
     /// A truth value: one by its making, or a number that is 0 or 1 and stays so.
@@ -216,11 +207,37 @@ impl Localizer<'_> {
         Ok(results)
     }
 
+    /// An elementwise choice between two values that are there already.
+    pub(super) fn choose(&mut self, truth: &Truth, a: &Local, b: &Local) -> Result<Local, LocalError> {
+        match truth {
+            Truth::Fixed(true) => Ok(a.clone()),
+            Truth::Fixed(false) => Ok(b.clone()),
+            Truth::Complex(_) if a.number == b.number => Ok(a.clone()),
+            Truth::Complex(_) => Err(self.no_derivative("several comparisons of one condition are tied")),
+            Truth::Tied { switch, holds } => self.join(switch, *holds, a.clone(), b.clone()),
+        }
+    }
+
     /// Two branches that meet where a difference is zero: `inside` where the condition holds, `outside` elsewhere.
     fn join(&mut self, switch: &Switch, holds: [bool; 3], inside: Local, outside: Local) -> Result<Local, LocalError> {
         // one value whichever branch it comes from
         if inside.number == outside.number {
             return Ok(inside);
+        }
+        for (branch, runs) in [(&inside, holds[1]), (&outside, !holds[1])] {
+            match &branch.spoiled {
+                Some(Spoiled { error, has_value: false }) if !runs => {
+                    let why = match &**error {
+                        LocalError::Run(e) => {
+                            format!("a branch that begins here has no value at the point itself: {}", e.fault)
+                        }
+                        _ => return Err((**error).clone()),
+                    };
+                    return Err(self.no_derivative(why));
+                }
+                Some(why) => return Err((*why.error).clone()),
+                None => {}
+            }
         }
         let discontinuous = |m: &Self, why: String| LocalError::Discontinuous { site: Box::new(m.site()), why };
         if self.compare(&inside.value, &outside.value)?.is_ne() {

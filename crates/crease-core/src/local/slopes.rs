@@ -84,7 +84,10 @@ impl Localizer<'_> {
             Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. } => {
                 return Err(self.no_derivative("it has no place in a scalar program"));
             }
-            Op::Call(_) | Op::Select(_) | Op::Compare(_) | Op::Logic(_) => {
+            Op::Call(_) | Op::Select(_) | Op::Scan(_) | Op::Compare(_) | Op::Logic(_) => {
+                return Err(self.no_derivative("it has no slope"));
+            }
+            Op::Where | Op::Stair(_) | Op::Position(..) | Op::Gather { .. } => {
                 return Err(self.no_derivative("it has no slope"));
             }
         };

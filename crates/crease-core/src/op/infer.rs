@@ -1,6 +1,6 @@
 //! Shapes of results from shapes of arguments, and the one place that says which arguments an operation takes.
 
-use super::{Kink, Lane, Logic, Op, Smooth, Ties};
+use super::{Kink, Lane, Logic, Op, Position, Smooth, Ties};
 use crate::number::Rational;
 use crate::shape::{Shape, ShapeError};
 
@@ -102,6 +102,7 @@ pub(crate) fn infer_with<'a>(
             }
             Ok(outputs.unwrap_or_default())
         }
+        Op::Scan(scan) => super::scan::results(op, scan, &signature(scan.body), args),
         _ => infer(op, args),
     }
 }
@@ -126,12 +127,16 @@ pub fn infer(op: &Op, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {
         Op::Smooth(Smooth::Root(p, q)) if p.checked_sub(*q).is_none() => {
             Err(parameter(op, "the exponent is too small".into()))
         }
-        Op::Neg | Op::Smooth(_) | Op::Logic(Logic::Not) => elementwise(op, args, 1).map(|s| vec![s]),
+        Op::Neg | Op::Smooth(_) | Op::Stair(_) | Op::Logic(Logic::Not) => elementwise(op, args, 1).map(|s| vec![s]),
+        Op::Where => elementwise(op, args, 3).map(|s| vec![s]),
         Op::LogSumExp(lane) => Ok(vec![reduced(op, *lane, args)?]),
         Op::LogSumExpJoint(lane) => with_weights(reduced(op, *lane, args)?, *lane, args),
         Op::Kink(kink) => values(op, kink, args),
         Op::Joint(kink, _) => joint(op, kink, args),
         Op::Permute { lane, .. } => permuted(op, *lane, args),
+        Op::Gather { lane, of, scatter } => gathered(op, *lane, *of, *scatter, args),
+        Op::Position(Position::Largest | Position::Smallest, lane) => Ok(vec![reduced(op, *lane, args)?]),
+        Op::Position(Position::Order, lane) => rearranged(op, *lane, args),
         Op::Constant(c) => match args {
             [] => Ok(vec![c.shape().clone()]),
             _ => Err(arity(op, "0", args.len())),
@@ -162,19 +167,21 @@ pub fn infer(op: &Op, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {
             Ok(vec![shape.clone()])
         }
         Op::MatMul { transpose_a, transpose_b } => matmul(op, *transpose_a, *transpose_b, args),
-        Op::Call(_) | Op::Select(_) => Err(parameter(op, "a sub-program has no shape without its program".into())),
+        Op::Call(_) | Op::Select(_) | Op::Scan(_) => {
+            Err(parameter(op, "a sub-program has no shape without its program".into()))
+        }
     }
 }
 
-fn arity(op: &Op, expected: &str, got: usize) -> OpError {
+pub(super) fn arity(op: &Op, expected: &str, got: usize) -> OpError {
     OpError::Arity { op: op.to_string(), expected: expected.into(), got }
 }
 
-fn parameter(op: &Op, why: String) -> OpError {
+pub(super) fn parameter(op: &Op, why: String) -> OpError {
     OpError::Parameter { op: op.to_string(), why }
 }
 
-fn shapes(op: &Op, args: &[Option<&Shape>], why: &str) -> OpError {
+pub(super) fn shapes(op: &Op, args: &[Option<&Shape>], why: &str) -> OpError {
     OpError::Shapes {
         op: op.to_string(),
         shapes: args.iter().flatten().map(|s| (*s).clone()).collect(),
@@ -299,13 +306,7 @@ fn values(op: &Op, kink: &Kink, args: &[Option<&Shape>]) -> Result<Vec<Shape>, O
             }
             Ok(vec![shape])
         }
-        Kink::Sort(lane) => {
-            let (shape, n) = lane_of(op, *lane, args)?;
-            Ok(match lane {
-                Lane::Args => vec![shape; n],
-                Lane::Axis => vec![args[0].cloned().unwrap_or_default()],
-            })
-        }
+        Kink::Sort(lane) => rearranged(op, *lane, args),
         Kink::MaxLinear { lane, rows } => match max_linear_size(*rows, *lane, args) {
             Some(_) if *lane == Lane::Args && !common(op, args)?.is_scalar() => {
                 Err(shapes(op, args, "given number by number, all must be scalars"))
@@ -343,6 +344,45 @@ fn joint(op: &Op, kink: &Kink, args: &[Option<&Shape>]) -> Result<Vec<Shape>, Op
         }
     }
     Ok(out)
+}
+
+/// As many numbers as go in.
+fn rearranged(op: &Op, lane: Lane, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {
+    let (shape, n) = lane_of(op, lane, args)?;
+    Ok(match lane {
+        Lane::Args => vec![shape; n],
+        Lane::Axis => vec![args[0].cloned().unwrap_or_default()],
+    })
+}
+
+fn gathered(op: &Op, lane: Lane, of: usize, scatter: bool, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {
+    if of == 0 {
+        return Err(parameter(op, "there is no position in a lane of no numbers".into()));
+    }
+    match lane {
+        Lane::Args if scatter => match args.len() {
+            n if n >= 2 && n.is_multiple_of(2) => Ok(vec![common(op, args)?; of]),
+            n => Err(arity(op, "as many numbers as positions", n)),
+        },
+        Lane::Args if args.len() > of => Ok(vec![common(op, args)?; args.len() - of]),
+        Lane::Args => Err(arity(op, "all numbers of the lane and at least one position", args.len())),
+        Lane::Axis => {
+            let [x, index] = args else { return Err(arity(op, "2", args.len())) };
+            let (Some(x), Some(index)) = (x, index) else {
+                return Err(parameter(op, "a constant has no axis to work along".into()));
+            };
+            let (Some((rest, n)), Some((rows, _))) = (x.split_last(), index.split_last()) else {
+                return Err(shapes(op, args, "there is no axis to work along"));
+            };
+            match scatter {
+                false if rest != rows => Err(shapes(op, args, "all axes but the last must agree")),
+                false if n != of => Err(shapes(op, args, "the last axis of the first is not as long as it says")),
+                false => Ok(vec![(*index).clone()]),
+                true if x != index => Err(shapes(op, args, "there must be a position for each number")),
+                true => Ok(vec![Shape::new([rest.dims(), &[of]].concat())?]),
+            }
+        }
+    }
 }
 
 fn permuted(op: &Op, lane: Lane, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {

@@ -10,10 +10,12 @@
 //! [`differentiate`](crate::differentiate), prices in [`cost`](crate::cost).
 
 pub(crate) mod infer;
+pub mod scan;
 mod selection;
 
-pub use crate::number::{Algebra, Edge, Facts, Numbers, Slope, Smooth};
+pub use crate::number::{Algebra, Edge, Facts, Numbers, Slope, Smooth, Stair};
 pub use infer::{OpError, infer};
+pub use scan::Scan;
 pub use selection::{Selection, SelectionError};
 
 use crate::number::{Number, NumberError, Rational};
@@ -36,6 +38,8 @@ pub enum Op {
     Neg,
     /// A smooth function of one number.
     Smooth(Smooth),
+    /// A function of one number that is constant between jumps. It has no kink: where it jumps there is no derivative of any kind.
+    Stair(Stair),
     /// `log(sum(exp(lane)))`, computed without overflow. Smooth.
     LogSumExp(Lane),
     /// [`Op::LogSumExp`] and its gradient, the softmax of the lane.
@@ -53,6 +57,20 @@ pub enum Op {
         /// Whether to undo the permutation.
         inverse: bool,
     },
+    /// Reads a lane at computed positions, `out[j] = lane[index[j]]`, or adds into zeros there, `out[index[j]] += lane[j]`. The arguments are the
+    /// lane, then the positions, which are exact integers from 0 to below `of`. The derivative of each is the other; by the positions it is 0.
+    Gather {
+        /// How lanes are given.
+        lane: Lane,
+        /// The length of the lane that is read, or that is added into.
+        of: usize,
+        /// Whether numbers are added into the lane instead of being read from it.
+        scatter: bool,
+    },
+    /// Where in a lane a number stands, counted from 0: constant between jumps, which are where numbers tie.
+    Position(Position, Lane),
+    /// The second argument where the first, a truth value, is 1, else the third, element by element. What is not taken need not have a value.
+    Where,
     /// 1 where the comparison holds, else 0.
     Compare(Comparison),
     /// Boolean combination of 0/1 values.
@@ -85,6 +103,8 @@ pub enum Op {
     /// A selection function: the first branch whose condition is 1 is run, the last one if none is. The arguments are the
     /// conditions, one fewer than branches, then the arguments of the branches.
     Select(Box<[CalleeId]>),
+    /// Runs a sub-program over and over, with values carried from turn to turn.
+    Scan(Scan),
 }
 
 /// How an operation on a group of numbers is given that group.
@@ -170,6 +190,36 @@ impl Ties {
     /// The convention of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Ties::First, Ties::Last, Ties::Average, Ties::Every].into_iter().find(|t| t.name() == name)
+    }
+}
+
+/// Which position in a lane is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Position {
+    /// That of the largest number, the first of several.
+    Largest,
+    /// That of the smallest number, the first of several.
+    Smallest,
+    /// Those of all numbers in ascending order, equal ones in the order in which they stand.
+    Order,
+}
+
+impl Position {
+    /// All of them.
+    pub const ALL: [Position; 3] = [Position::Largest, Position::Smallest, Position::Order];
+
+    /// The name in the text language.
+    pub fn name(self) -> &'static str {
+        match self {
+            Position::Largest => "argmax",
+            Position::Smallest => "argmin",
+            Position::Order => "argsort",
+        }
+    }
+
+    /// What is asked for by that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Position::ALL.into_iter().find(|p| p.name() == name)
     }
 }
 
@@ -327,6 +377,12 @@ impl From<Smooth> for Op {
     }
 }
 
+impl From<Stair> for Op {
+    fn from(s: Stair) -> Self {
+        Op::Stair(s)
+    }
+}
+
 impl From<Kink> for Op {
     fn from(kink: Kink) -> Self {
         Op::Kink(kink)
@@ -343,10 +399,15 @@ impl Op {
             Op::Div => "/",
             Op::Neg => "neg",
             Op::Smooth(f) => f.name(),
+            Op::Stair(s) => s.name(),
             Op::LogSumExp(_) | Op::LogSumExpJoint(_) => "logsumexp",
             Op::Kink(k) | Op::Joint(k, _) => k.name(),
             Op::Permute { inverse: false, .. } => "permute",
             Op::Permute { inverse: true, .. } => "unpermute",
+            Op::Gather { scatter: false, .. } => "take_along",
+            Op::Gather { scatter: true, .. } => "add_along",
+            Op::Position(which, _) => which.name(),
+            Op::Where => "where",
             Op::Compare(c) => c.sign(),
             Op::Logic(l) => l.word(),
             Op::Constant(_) => "constant",
@@ -355,6 +416,7 @@ impl Op {
             Op::MatMul { .. } => "@",
             Op::Call(_) => "call",
             Op::Select(_) => "select",
+            Op::Scan(_) => "repeat",
         }
     }
 
@@ -362,8 +424,25 @@ impl Op {
     pub fn lane(&self) -> Option<Lane> {
         match self {
             Op::LogSumExp(lane) | Op::LogSumExpJoint(lane) | Op::Permute { lane, .. } => Some(*lane),
+            Op::Gather { lane, .. } | Op::Position(_, lane) => Some(*lane),
             Op::Kink(kink) | Op::Joint(kink, _) => kink.lane(),
-            _ => None,
+            Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::Neg
+            | Op::Smooth(_)
+            | Op::Stair(_)
+            | Op::Where
+            | Op::Compare(_)
+            | Op::Logic(_)
+            | Op::Constant(_)
+            | Op::View { .. }
+            | Op::Assemble { .. }
+            | Op::MatMul { .. }
+            | Op::Call(_)
+            | Op::Select(_)
+            | Op::Scan(_) => None,
         }
     }
 
@@ -373,9 +452,27 @@ impl Op {
             Op::LogSumExp(_) => Op::LogSumExp(lane),
             Op::LogSumExpJoint(_) => Op::LogSumExpJoint(lane),
             Op::Permute { inverse, .. } => Op::Permute { lane, inverse: *inverse },
+            Op::Gather { of, scatter, .. } => Op::Gather { lane, of: *of, scatter: *scatter },
+            Op::Position(which, _) => Op::Position(*which, lane),
             Op::Kink(kink) => Op::Kink(kink.with_lane(lane)),
             Op::Joint(kink, choice) => Op::Joint(kink.with_lane(lane), choice.clone()),
-            other => other.clone(),
+            Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::Neg
+            | Op::Smooth(_)
+            | Op::Stair(_)
+            | Op::Where
+            | Op::Compare(_)
+            | Op::Logic(_)
+            | Op::Constant(_)
+            | Op::View { .. }
+            | Op::Assemble { .. }
+            | Op::MatMul { .. }
+            | Op::Call(_)
+            | Op::Select(_)
+            | Op::Scan(_) => self.clone(),
         }
     }
 
@@ -384,7 +481,28 @@ impl Op {
         match self {
             Op::Call(id) => std::slice::from_ref(id),
             Op::Select(ids) => ids,
-            _ => &[],
+            Op::Scan(scan) => std::slice::from_ref(&scan.body),
+            Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::Neg
+            | Op::Smooth(_)
+            | Op::Stair(_)
+            | Op::Where
+            | Op::Compare(_)
+            | Op::Logic(_)
+            | Op::Constant(_)
+            | Op::View { .. }
+            | Op::Assemble { .. }
+            | Op::MatMul { .. }
+            | Op::LogSumExp(_)
+            | Op::LogSumExpJoint(_)
+            | Op::Kink(_)
+            | Op::Joint(..)
+            | Op::Permute { .. }
+            | Op::Gather { .. }
+            | Op::Position(..) => &[],
         }
     }
 
@@ -393,7 +511,28 @@ impl Op {
         match self {
             Op::Call(id) => Op::Call(to(*id)),
             Op::Select(ids) => Op::Select(ids.iter().map(|&id| to(id)).collect()),
-            other => other.clone(),
+            Op::Scan(scan) => Op::Scan(Scan { body: to(scan.body), ..*scan }),
+            Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::Neg
+            | Op::Smooth(_)
+            | Op::Stair(_)
+            | Op::Where
+            | Op::Compare(_)
+            | Op::Logic(_)
+            | Op::Constant(_)
+            | Op::View { .. }
+            | Op::Assemble { .. }
+            | Op::MatMul { .. }
+            | Op::LogSumExp(_)
+            | Op::LogSumExpJoint(_)
+            | Op::Kink(_)
+            | Op::Joint(..)
+            | Op::Permute { .. }
+            | Op::Gather { .. }
+            | Op::Position(..) => self.clone(),
         }
     }
 }
@@ -494,7 +633,7 @@ impl Kink {
             Kink::NormInf(_) => Kink::NormInf(lane),
             Kink::Norm2(_) => Kink::Norm2(lane),
             Kink::MaxLinear { rows, .. } => Kink::MaxLinear { lane, rows: *rows },
-            other => other.clone(),
+            Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => self.clone(),
         }
     }
 }

@@ -189,7 +189,11 @@ impl Selection {
             Kink::Max(_) | Kink::Min(_) | Kink::NormInf(_) | Kink::MaxLinear { .. } => self.max,
             Kink::OrderStatistic(..) => self.order,
             Kink::Sort(_) if self.order == Ties::Last => Ties::Last,
-            _ => Ties::First,
+            // a permutation is one order or another, never shared
+            Kink::Sort(_) => Ties::First,
+            // no member of these ties with another
+            Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => Ties::First,
+            Kink::Norm1(_) | Kink::Norm2(_) => Ties::First,
         };
         Choice { at_kink, ties }
     }

@@ -6,7 +6,7 @@
 
 use super::{Atom, Equation, Program, ProgramId, Value};
 use crate::number::Rational;
-use crate::op::{Choice, Kink, Lane, Logic, Op, Smooth, Ties};
+use crate::op::{Choice, Kink, Lane, Logic, Op, Position, Scan, Smooth, Stair, Ties};
 use crate::shape::{Layout, Shape, broadcast_layout, concat_layouts, sum_layout, transpose_layout};
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
@@ -18,7 +18,8 @@ use std::sync::Arc;
 /// assert!(crease_core::program::reserved().any(|word| word == "sqrt"));
 /// ```
 pub fn reserved() -> impl Iterator<Item = &'static str> {
-    RESERVED.iter().copied().chain(Smooth::NAMED.iter().map(|f| f.name()))
+    let tables = Smooth::NAMED.iter().map(|f| f.name()).chain(Stair::ALL.iter().map(|s| s.name()));
+    RESERVED.iter().copied().chain(tables).chain(Position::ALL.iter().map(|p| p.name()))
 }
 
 /// Those that the tables of operations do not have.
@@ -32,6 +33,11 @@ const RESERVED: &[&str] = &[
     "and",
     "or",
     "not",
+    "repeat",
+    "repeat_back",
+    "scan",
+    "scan_back",
+    "in",
     "neg",
     "add",
     "sub",
@@ -50,6 +56,7 @@ const RESERVED: &[&str] = &[
     "median",
     "sort",
     "norm1",
+    "norm2",
     "norminf",
     "max_linear",
     "permute",
@@ -65,11 +72,28 @@ const RESERVED: &[&str] = &[
     "slice",
     "concat",
     "gather",
+    "take_along",
+    "add_along",
+    "top_k",
+    "where",
     "sum",
     "mean",
+    "prod",
+    "var",
+    "std",
     "dot",
     "matmul",
+    "conv1d",
     "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "avgpool",
     "maxpool",
     "atan2",
     "celu",
@@ -186,7 +210,7 @@ impl Program {
         let named = |p: &Arc<Program>| (p.id(), p.name().to_string());
         let names = e.op.callees().iter().map(|id| named(&self.callee(*id).program)).collect();
         // inputs by their own names: finding others would take longer than the text is worth
-        Printer { p: self, names: &names, inputs: Vec::new(), prefix: "v" }.equation(&e)
+        Printer { p: self, names: &names, inputs: Vec::new(), prefix: "v", bound: "s" }.equation(&e)
     }
 }
 
@@ -195,6 +219,8 @@ struct Printer<'p> {
     names: &'p HashMap<ProgramId, String>,
     inputs: Vec<String>,
     prefix: &'static str,
+    /// how names begin that are bound in loops
+    bound: &'static str,
 }
 
 impl<'p> Printer<'p> {
@@ -211,7 +237,8 @@ impl<'p> Printer<'p> {
             !inputs.iter().chain(called.iter().copied()).any(clashes)
         };
         let prefix = ["v", "t", "u", "w", "value_"].into_iter().find(free).unwrap_or("__v");
-        Printer { p, names, inputs, prefix }
+        let bound = ["s", "c", "turn_"].into_iter().find(free).unwrap_or("__s");
+        Printer { p, names, inputs, prefix, bound }
     }
 
     fn value(&self, v: Value) -> String {
@@ -263,6 +290,16 @@ impl<'p> Printer<'p> {
             Op::Kink(kink) => self.kink(e, kink, None),
             Op::Joint(kink, choice) => self.kink(e, kink, Some(choice)),
             Op::Permute { lane, .. } => self.call(e.op.name(), e.args, &axis(*lane)),
+            Op::Gather { lane, of, scatter } => {
+                let mut named = axis(*lane).to_vec();
+                if *scatter || *lane == Lane::Args {
+                    named.push(("of", of.to_string()));
+                }
+                self.call(e.op.name(), e.args, &named)
+            }
+            Op::Position(which, lane) => self.call(which.name(), e.args, &axis(*lane)),
+            Op::Stair(s) => self.call(s.name(), e.args, &[]),
+            Op::Where => self.call("where", e.args, &[]),
             Op::Constant(c) if c.shape().is_scalar() => format!("constant({})", literal(&exact(c.data()[0]))),
             Op::Constant(c) => tensor(c.shape().dims(), c.data()),
             Op::View { layout, shape } => self.view(e.args[0], layout, shape),
@@ -290,8 +327,28 @@ impl<'p> Printer<'p> {
                 });
                 format!("select {{ {} }}", arms.collect::<Vec<_>>().join(", "))
             }
+            Op::Scan(scan) => self.turns(e, scan),
             Op::Smooth(f) => self.call(f.name(), e.args, &[]),
         }
+    }
+
+    /// A loop whose body is one call.
+    fn turns(&self, e: &Equation<'_>, scan: &Scan) -> String {
+        let mut bindings = vec![scan.turns.to_string()];
+        let mut args = Vec::with_capacity(e.args.len());
+        for (i, &a) in e.args.iter().enumerate() {
+            if i >= scan.still() {
+                args.push(self.atom(a));
+                continue;
+            }
+            let name = format!("{}{i}", self.bound);
+            let sign = if i < scan.carried { "=" } else { "in" };
+            bindings.push(format!("{name} {sign} {}", self.atom(a)));
+            args.push(name);
+        }
+        let word = if scan.back { "repeat_back" } else { "repeat" };
+        let body = &self.names[&self.p.callee(scan.body).program.id()];
+        format!("{word}({}) {{ return {body}({}) }}", bindings.join(", "), args.join(", "))
     }
 
     fn kink(&self, e: &Equation<'_>, kink: &Kink, choice: Option<&Choice>) -> String {

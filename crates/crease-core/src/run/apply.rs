@@ -1,9 +1,9 @@
 //! What each operation does to numbers.
 
-use super::Arg;
 use super::lanes::{self, Group};
+use super::{Arg, positions};
 use crate::number::{Number, NumberError, Rational};
-use crate::op::{Choice, Kink, Lane, Logic, Op};
+use crate::op::{Choice, Kink, Lane, Logic, Op, Position};
 use crate::program::{Equation, Program};
 use std::cmp::Ordering;
 
@@ -11,7 +11,31 @@ type Results<N> = Result<Vec<Vec<N>>, NumberError>;
 
 /// Carries out one equation that runs no sub-program.
 pub(crate) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>]) -> Results<N> {
-    let len = p.shape(e.first).len();
+    apply_parts(p, e, args, parts(p, e))
+}
+
+/// On how many elements or lanes an equation works, each on its own. Structure and products count as so many elements.
+pub(super) fn parts(p: &Program, e: &Equation<'_>) -> usize {
+    let shape = p.shape(e.first);
+    match e.op {
+        Op::Kink(Kink::Sort(Lane::Axis))
+        | Op::Joint(Kink::Sort(Lane::Axis), _)
+        | Op::Permute { lane: Lane::Axis, .. }
+        | Op::Gather { lane: Lane::Axis, .. }
+        | Op::Position(Position::Order, Lane::Axis) => shape.split_last().map_or(1, |(rest, _)| rest.len()),
+        // one result for each element, or for each lane
+        Op::Kink(_) | Op::Joint(..) | Op::Permute { .. } | Op::Gather { .. } | Op::Position(..) => shape.len(),
+        Op::LogSumExp(_) | Op::LogSumExpJoint(_) => shape.len(),
+        Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Neg | Op::Smooth(_) | Op::Stair(_) => shape.len(),
+        Op::Where | Op::Compare(_) | Op::Logic(_) => shape.len(),
+        Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. } => shape.len(),
+        // which are run by others
+        Op::Call(_) | Op::Select(_) | Op::Scan(_) => shape.len(),
+    }
+}
+
+/// Carries out so many parts of an equation, whose arguments are given.
+pub(super) fn apply_parts<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>], len: usize) -> Results<N> {
     let unary = |f: &dyn Fn(&N) -> Result<N, NumberError>| -> Results<N> {
         Ok(vec![(0..len).map(|i| f(args[0].get(i))).collect::<Result<_, _>>()?])
     };
@@ -25,6 +49,18 @@ pub(crate) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>
         Op::Div => binary(&|a, b| a.div(b)),
         Op::Neg => unary(&|a| Ok(a.neg())),
         Op::Smooth(f) => unary(&|a| a.smooth(*f)),
+        Op::Stair(s) => unary(&|a| a.stair(*s)),
+        Op::Where => {
+            let chosen = (0..len).map(|i| {
+                let (a, b) = (args[1].get(i), args[2].get(i));
+                match taken(args[0].get(i))? {
+                    Some(1) => Ok(a.clone()),
+                    Some(_) => Ok(b.clone()),
+                    None => a.hull(b).ok_or(NumberError::Undecided),
+                }
+            });
+            Ok(vec![chosen.collect::<Result<_, _>>()?])
+        }
         Op::Compare(how) => binary(&|a, b| match a.compare(b) {
             Some(order) => Ok(truth(how.holds(order))),
             None => undecided(&N::zero(), &N::one(), || Ok(truth(false)), &[a, b]),
@@ -32,11 +68,13 @@ pub(crate) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>
         Op::Logic(Logic::And) => binary(&|a, b| known_truth(a)?.min(known_truth(b)?)),
         Op::Logic(Logic::Or) => binary(&|a, b| known_truth(a)?.max(known_truth(b)?)),
         Op::Logic(Logic::Not) => unary(&|a| Ok(N::one().sub(known_truth(a)?))),
-        Op::Kink(kink) => kinked(p, e, kink, None, args),
-        Op::Joint(kink, choice) => kinked(p, e, kink, Some(choice), args),
-        Op::LogSumExp(lane) => lanes::each(p, e, *lane, args, |group| lanes::log_sum_exp(group, false)),
-        Op::LogSumExpJoint(lane) => lanes::each(p, e, *lane, args, |group| lanes::log_sum_exp(group, true)),
-        Op::Permute { lane, inverse } => lanes::permute(p, e, *lane, *inverse, args),
+        Op::Kink(kink) => kinked(p, e, kink, None, args, len),
+        Op::Joint(kink, choice) => kinked(p, e, kink, Some(choice), args, len),
+        Op::LogSumExp(lane) => lanes::each(p, e, *lane, args, len, |group| lanes::log_sum_exp(group, false)),
+        Op::LogSumExpJoint(lane) => lanes::each(p, e, *lane, args, len, |group| lanes::log_sum_exp(group, true)),
+        Op::Permute { lane, inverse } => lanes::permute(p, e, *lane, *inverse, args, len),
+        Op::Gather { lane, of, scatter } => positions::gather(p, e, *lane, *of, *scatter, args, len),
+        Op::Position(which, lane) => positions::position(p, e, *which, *lane, args, len),
         Op::Constant(c) => {
             let number = |x: &f64| N::from_rational(&Rational::from_f64(*x).unwrap_or(Rational::ZERO));
             Ok(vec![c.data().iter().map(number).collect::<Result<_, _>>()?])
@@ -56,7 +94,7 @@ pub(crate) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>
             Ok(vec![out.into_iter().map(|x| x.unwrap_or_else(N::zero)).collect()])
         }
         Op::MatMul { transpose_a, transpose_b } => Ok(vec![matmul(p, e, *transpose_a, *transpose_b, args)]),
-        Op::Call(_) | Op::Select(_) => unreachable!("sub-programs are run by frames"),
+        Op::Call(_) | Op::Select(_) | Op::Scan(_) => unreachable!("sub-programs are run by frames"),
     }
 }
 
@@ -70,6 +108,18 @@ fn known_truth<N: Number>(x: &N) -> Result<&N, NumberError> {
     match apart(N::zero()) && apart(N::one()) {
         true => Err(NumberError::NotATruth(x.to_string())),
         false => Ok(x),
+    }
+}
+
+/// Which argument a `where` takes: number 1 or 2, or nothing if the condition is a set that holds both truth values.
+pub(super) fn taken<N: Number>(condition: &N) -> Result<Option<usize>, NumberError> {
+    if *condition == N::one() {
+        return Ok(Some(1));
+    }
+    match condition.compare(&N::zero()) {
+        Some(Ordering::Equal) => Ok(Some(2)),
+        None if condition.hull(condition).is_some() => known_truth(condition).map(|_| None),
+        _ => Err(NumberError::NotATruth(condition.to_string())),
     }
 }
 
@@ -115,9 +165,9 @@ fn kinked<N: Number>(
     kink: &Kink,
     choice: Option<&Choice>,
     args: &[Arg<'_, N>],
+    len: usize,
 ) -> Results<N> {
     let at = choice.map_or(Ok(N::zero()), |c| N::from_rational(&c.at_kink))?;
-    let len = p.shape(e.first).len();
     match kink {
         Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => {
             let (mut values, mut slopes) = (Vec::with_capacity(len), Vec::with_capacity(len));
@@ -142,14 +192,14 @@ fn kinked<N: Number>(
             Ok(out)
         }
         Kink::MaxLinear { lane, rows } => lanes::max_linear(*lane, *rows, choice, args, p, e),
-        Kink::Sort(lane) => lanes::sort(p, e, *lane, choice, args),
+        Kink::Sort(lane) => lanes::sort(p, e, *lane, choice, args, len),
         Kink::Max(lane)
         | Kink::Min(lane)
         | Kink::OrderStatistic(lane, _)
         | Kink::Norm1(lane)
         | Kink::NormInf(lane)
         | Kink::Norm2(lane) => {
-            lanes::each(p, e, *lane, args, |group: &Group<'_, N>| lanes::reduce(kink, group, choice, &at))
+            lanes::each(p, e, *lane, args, len, |group: &Group<'_, N>| lanes::reduce(kink, group, choice, &at))
         }
     }
 }

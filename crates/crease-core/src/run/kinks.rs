@@ -2,7 +2,7 @@
 
 use super::{Arg, Observer, RunError, RunOptions, run_with};
 use crate::number::Number;
-use crate::op::{Kink, Lane, Op};
+use crate::op::{Kink, Lane, Op, Position, Stair};
 use crate::program::Site;
 use crate::program::{Atom, Program, Value};
 use crate::tensor::Tensor;
@@ -19,6 +19,8 @@ pub struct KinkHit {
     pub elements: usize,
     /// Whether that was certain; comparisons of intervals may leave it open.
     pub certain: bool,
+    /// Whether it is a jump, where there is no derivative of any kind, and no kink.
+    pub jump: bool,
 }
 
 /// The kinks that a program meets at a point, in the order of the run. Exact numbers tell ties exactly; floating-point
@@ -71,9 +73,24 @@ impl<N: Number> Observer<N> for Watch {
         let e = p.equation(i);
         let mut count = Count::default();
         let len = results.first().map_or(0, Vec::len);
+        // what has no value is at no kink
+        let there = |k: &usize| args.iter().all(|a| a.is_there(*k));
+        if let Op::Stair(s) = e.op {
+            (0..len).filter(there).for_each(|k| count.note(at_jump(*s, args[0].get(k))));
+            return self.jump(p, i, s.name(), count);
+        }
+        if let Op::Position(which, lane) = e.op {
+            let n = super::apply::lane_size(p, &e, *lane);
+            for l in 0..super::apply::parts(p, &e) {
+                if let Some(members) = lane_members(args, *lane, n, l) {
+                    count.note(ties(*which, &members));
+                }
+            }
+            return self.jump(p, i, which.name(), count);
+        }
         if let Op::Compare(how) = e.op {
             // between equal numbers a selection stands between two of its branches
-            (0..len).for_each(|k| count.note(args[0].get(k).compare(args[1].get(k))));
+            (0..len).filter(there).for_each(|k| count.note(args[0].get(k).compare(args[1].get(k))));
             return self.hit(p, i, how.sign(), count);
         }
         if let Op::Logic(how) = e.op {
@@ -85,7 +102,7 @@ impl<N: Number> Observer<N> for Watch {
             && e.args[0].value().is_some()
         {
             // where it has a value and no slope, unless it is a Euclidean norm in other words
-            for k in 0..len {
+            for k in (0..len).filter(there) {
                 let compare =
                     |at: i32| N::from_rational(&at.into()).ok().and_then(|at| args[0].get(k).compare(&at)).ok_or(());
                 match f.singular(compare) {
@@ -99,9 +116,9 @@ impl<N: Number> Observer<N> for Watch {
         let (Op::Kink(kink) | Op::Joint(kink, _)) = e.op else { return };
         match kink {
             Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => {
-                (0..len).for_each(|k| count.note(args[0].get(k).compare(&N::zero())));
+                (0..len).filter(there).for_each(|k| count.note(args[0].get(k).compare(&N::zero())));
             }
-            Kink::TimesRelu => (0..len).for_each(|k| count.note(args[1].get(k).compare(&N::zero()))),
+            Kink::TimesRelu => (0..len).filter(there).for_each(|k| count.note(args[1].get(k).compare(&N::zero()))),
             Kink::MaxLinear { .. } => self.max_linear(args, kink, results, &mut count),
             Kink::Max(lane)
             | Kink::Min(lane)
@@ -116,10 +133,7 @@ impl<N: Number> Observer<N> for Watch {
                     _ => len,
                 };
                 for l in 0..lanes {
-                    let members: Vec<&N> = match lane {
-                        Lane::Args => args.iter().map(|a| a.get(l)).collect(),
-                        Lane::Axis => (0..n).map(|k| args[0].get(l * n + k)).collect(),
-                    };
+                    let Some(members) = lane_members(args, *lane, n, l) else { continue };
                     let value = results[0].get(l);
                     note_lane(kink, &members, value, &mut count);
                 }
@@ -148,12 +162,21 @@ impl Watch {
         let elements = count.certain + count.possible;
         if elements > 0 {
             let site = Site::new(p, equation);
-            self.hits.push(KinkHit { site, kink, elements, certain: count.possible == 0 });
+            self.hits.push(KinkHit { site, kink, elements, certain: count.possible == 0, jump: false });
         }
+    }
+
+    fn jump(&mut self, p: &Program, equation: usize, kink: &'static str, count: Count) {
+        let before = self.hits.len();
+        self.hit(p, equation, kink, count);
+        self.hits[before..].iter_mut().for_each(|h| h.jump = true);
     }
 
     fn max_linear<N: Number>(&mut self, args: &[Arg<'_, N>], kink: &Kink, results: &[Vec<N>], count: &mut Count) {
         let Kink::MaxLinear { lane, rows } = kink else { return };
+        if args.iter().any(|a| a.missing.is_some()) {
+            return;
+        }
         let flat: Vec<&N> = match lane {
             Lane::Args => args.iter().map(|a| a.get(0)).collect(),
             Lane::Axis => {
@@ -167,6 +190,48 @@ impl Watch {
         let values: Vec<N> = a.chunks(columns).filter_map(dot).collect();
         let members: Vec<&N> = values.iter().collect();
         note_lane(&Kink::Max(*lane), &members, results[0].first(), count);
+    }
+}
+
+/// The members of a lane, if all of them have values.
+fn lane_members<'a, N>(args: &[Arg<'a, N>], lane: Lane, n: usize, l: usize) -> Option<Vec<&'a N>> {
+    let get = |a: &Arg<'a, N>, k: usize| a.is_there(k).then(|| a.get(k));
+    match lane {
+        Lane::Args => args.iter().map(|a| get(a, l)).collect(),
+        Lane::Axis => (0..n).map(|k| get(&args[0], l * n + k)).collect(),
+    }
+}
+
+/// Equal where the function jumps, nothing where that cannot be told.
+fn at_jump<N: Number>(s: Stair, x: &N) -> Option<Ordering> {
+    let whole = |x: &N| x.stair(Stair::Floor).ok().and_then(|y| y.compare(x));
+    match s {
+        Stair::Sign => x.compare(&N::zero()),
+        Stair::Floor | Stair::Ceil => whole(x),
+        // halves of odd numbers
+        Stair::Round => match (whole(&x.add(x))?, whole(x)?) {
+            (Ordering::Equal, Ordering::Equal) => Some(Ordering::Less),
+            (twice, _) => Some(twice),
+        },
+    }
+}
+
+/// Equal where numbers tie on which the position depends.
+fn ties<N: Number>(which: Position, members: &[&N]) -> Option<Ordering> {
+    let equal = |tied: bool| if tied { Ordering::Equal } else { Ordering::Less };
+    match which {
+        Position::Order => {
+            let order = super::lanes::order(members)?;
+            Some(equal(order.windows(2).any(|w| members[w[0]].compare(members[w[1]]) == Some(Ordering::Equal))))
+        }
+        Position::Largest | Position::Smallest => {
+            let ahead = if which == Position::Largest { Ordering::Greater } else { Ordering::Less };
+            let mut best = *members.first()?;
+            for x in members {
+                best = if x.compare(best)? == ahead { x } else { best };
+            }
+            Some(equal(members.iter().filter(|x| x.compare(best) == Some(Ordering::Equal)).count() > 1))
+        }
     }
 }
 

@@ -13,7 +13,7 @@ type Results<N> = Result<Vec<Vec<N>>, NumberError>;
 pub(super) type Group<'a, N> = Vec<&'a N>;
 
 /// Lane number `i` of an argument list.
-fn group<'a, N>(lane: Lane, n: usize, args: &[Arg<'a, N>], i: usize) -> Group<'a, N> {
+pub(super) fn group<'a, N>(lane: Lane, n: usize, args: &[Arg<'a, N>], i: usize) -> Group<'a, N> {
     match lane {
         Lane::Args => args[..n].iter().map(|a| a.get(i)).collect(),
         Lane::Axis => (0..n).map(|k| args[0].get(i * n + k)).collect(),
@@ -27,10 +27,10 @@ pub(super) fn each<N: Number>(
     e: &Equation<'_>,
     lane: Lane,
     args: &[Arg<'_, N>],
+    count: usize,
     f: impl Fn(&Group<'_, N>) -> Result<Vec<N>, NumberError>,
 ) -> Results<N> {
     let n = lane_size(p, e, lane);
-    let count = p.shape(e.first).len();
     let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
     for i in 0..count {
         let mut numbers = f(&group(lane, n, args, i))?.into_iter();
@@ -222,9 +222,9 @@ pub(super) fn sort<N: Number>(
     lane: Lane,
     choice: Option<&Choice>,
     args: &[Arg<'_, N>],
+    count: usize,
 ) -> Results<N> {
     let n = lane_size(p, e, lane);
-    let count = p.shape(e.first).len() / if lane == Lane::Axis { n } else { 1 };
     let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
     for i in 0..count {
         let members = group(lane, n, args, i);
@@ -264,6 +264,14 @@ fn reverse_ties<N: Number>(order: &mut [usize], members: &Group<'_, N>) {
     }
 }
 
+/// Puts what became of one lane to the results: one after the other, or one to each.
+pub(super) fn spread<N>(lane: Lane, out: &mut [Vec<N>], numbers: impl IntoIterator<Item = N>) {
+    match lane {
+        Lane::Axis => out[0].extend(numbers),
+        Lane::Args => out.iter_mut().zip(numbers).for_each(|(list, x)| list.push(x)),
+    }
+}
+
 /// Reorders every lane by the permutation that is given with it.
 pub(super) fn permute<N: Number>(
     p: &Program,
@@ -271,12 +279,12 @@ pub(super) fn permute<N: Number>(
     lane: Lane,
     inverse: bool,
     args: &[Arg<'_, N>],
+    count: usize,
 ) -> Results<N> {
     let n = match lane {
         Lane::Args => e.args.len() / 2,
         Lane::Axis => p.shape(e.first).split_last().map_or(1, |(_, n)| n),
     };
-    let count = p.shape(e.first).len() / if lane == Lane::Axis { n } else { 1 };
     let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
     for i in 0..count {
         let (members, perm) = match lane {
@@ -293,11 +301,7 @@ pub(super) fn permute<N: Number>(
                 placed[k] = Some(members[at].clone());
             }
         }
-        let placed = placed.into_iter().map(|x| x.unwrap_or_else(N::zero));
-        match lane {
-            Lane::Axis => out[0].extend(placed),
-            Lane::Args => out.iter_mut().zip(placed).for_each(|(list, x)| list.push(x)),
-        }
+        spread(lane, &mut out, placed.into_iter().map(|x| x.unwrap_or_else(N::zero)));
     }
     Ok(out)
 }

@@ -5,7 +5,8 @@
 //! clever evaluation here: whatever is faster must agree with this.
 //!
 //! By default a run is *checked*: the first equation whose result is not a finite number stops it with a [`RunError`] that
-//! says where and why. [`Arithmetic::Ieee`] lets infinities and NaN through, as the hardware would.
+//! says where and why. [`Arithmetic::Ieee`] lets infinities and NaN through, as the hardware would. Only in a program with
+//! [`Op::Where`] a number without a value stops the run when it is needed, and not before: the branch that is not taken need not have one.
 //! Calls run on an explicit stack of frames, so nesting is limited by memory only. How much a run may compute and hold is limited by
 //! its [`Limits`].
 
@@ -13,6 +14,9 @@ pub(crate) mod apply;
 mod kinks;
 mod lanes;
 mod limits;
+mod missing;
+pub(crate) mod positions;
+mod turns;
 
 pub use kinks::{KinkHit, kinks, kinks_with};
 pub use limits::least_steps;
@@ -24,9 +28,11 @@ use crate::program::{Atom, Equation, Program, ProgramId, Site};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use limits::Meter;
+use missing::{Missing, Reasons};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
+use turns::Turning;
 
 /// What happens when a result is not a finite number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -175,16 +181,43 @@ impl<N> Observer<N> for Unobserved {
 }
 
 /// An argument of an operation in a run: the elements of a value, or a constant that stands for as many as are needed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Arg<'a, N> {
     data: &'a [N],
     repeated: bool,
+    missing: Option<&'a [u32]>,
+}
+
+impl<N> Copy for Arg<'_, N> {}
+
+impl<N> Clone for Arg<'_, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
 }
 
 impl<'a, N> Arg<'a, N> {
     /// A single number.
     pub(crate) fn single(x: &'a N) -> Self {
-        Arg { data: std::slice::from_ref(x), repeated: false }
+        Arg { data: std::slice::from_ref(x), repeated: false, missing: None }
+    }
+
+    /// Part number `i` of those of `n` elements.
+    fn part(&self, i: usize, n: usize) -> Arg<'a, N> {
+        match self.repeated {
+            true => *self,
+            false => Arg { data: &self.data[i * n..][..n], missing: self.missing.map(|m| &m[i * n..][..n]), ..*self },
+        }
+    }
+
+    /// Why element number `i` is missing; 0 if it is there.
+    fn reason(&self, i: usize) -> u32 {
+        self.missing.map_or(0, |m| m[i])
+    }
+
+    /// Whether element number `i` has a value: only what a `where` does not take may have none, and then it is 0 here.
+    pub fn is_there(&self, i: usize) -> bool {
+        self.reason(i) == 0
     }
 
     /// Element number `i`.
@@ -225,6 +258,7 @@ pub fn run_with<N: Number>(
     meter.enter(p, None)?;
     let first = inputs.iter().map(|t| Cell::from_vec(t.data().to_vec())).collect();
     let mut machine = Machine { arithmetic, constants: HashMap::new() };
+    let mut reasons = p.has_where().then(Reasons::default);
     let mut frames = vec![machine.frame(p, first, 0)?];
     loop {
         let depth = frames.len() - 1;
@@ -235,8 +269,17 @@ pub fn run_with<N: Number>(
             let into = frame.into;
             frames.pop();
             match frames.last_mut() {
-                Some(caller) => caller.cells[into..into + outputs.len()].clone_from_slice(&outputs),
+                Some(caller) => match caller.turning.take() {
+                    None => caller.cells[into..into + outputs.len()].clone_from_slice(&outputs),
+                    Some(mut turning) => {
+                        turning.done(outputs);
+                        caller.turning = Some(turning);
+                    }
+                },
                 None => {
+                    if let (Some(reasons), Some(reason)) = (&reasons, outputs.iter().find_map(Cell::missing)) {
+                        return Err(reasons.error(reason));
+                    }
                     let shapes = p.outputs().iter().map(|&o| p.atom_shape(o));
                     let tensor = |(cell, shape): (Cell<N>, Shape)| Tensor::new(shape, cell.into_vec());
                     return Ok(outputs.into_iter().zip(shapes).filter_map(tensor).collect());
@@ -245,9 +288,23 @@ pub fn run_with<N: Number>(
             continue;
         }
         let i = frame.next;
-        frame.next += 1;
         let e = program.equation(i);
         meter.step(program, i)?;
+        if let Op::Scan(scan) = e.op {
+            let turning = frame.turning.take().unwrap_or_else(|| Turning::new(scan, &e));
+            if turning.turn < scan.turns {
+                let body = &program.callee(scan.body).program;
+                let args = turning.args(frame, program, &e, scan);
+                frame.turning = Some(turning);
+                meter.enter(body, Some((program, i)))?;
+                frames.push(machine.frame(body, args, 0)?);
+            } else {
+                turning.results(&mut frame.cells[e.first.index()..]);
+                frame.next += 1;
+            }
+            continue;
+        }
+        frame.next += 1;
         let here = |fault: RunFault| RunError { fault, site: Some(Box::new(Site::new(program, i))) };
         match e.op {
             Op::Call(id) => {
@@ -259,7 +316,13 @@ pub fn run_with<N: Number>(
             }
             Op::Select(ids) => {
                 let (conditions, rest) = e.args.split_at(ids.len() - 1);
-                let chosen = choose(frame, conditions).map_err(here)?;
+                let chosen = match choose(frame, conditions).map_err(here)? {
+                    Ok(chosen) => chosen,
+                    Err(reason) => {
+                        let why = reasons.as_ref().map(|r| r.error(reason));
+                        return Err(why.unwrap_or_else(|| unreachable!("nothing is missing without a reason")));
+                    }
+                };
                 observer.chosen(program, i, depth);
                 let args = rest.iter().map(|&a| frame.cell(a)).collect();
                 let callee = &program.callee(ids[chosen]).program;
@@ -269,6 +332,14 @@ pub fn run_with<N: Number>(
             }
             _ => {
                 let args: Vec<Arg<'_, N>> = e.args.iter().map(|&a| frame.arg(a)).collect();
+                if let Some(reasons) = &mut reasons {
+                    let (results, missing) = reasons.apply(program, i, &args, machine.arithmetic);
+                    observer.step(program, i, &args, &results);
+                    for ((v, data), missing) in e.results().zip(results).zip(missing) {
+                        frame.cells[v.index()] = Cell::with(data, missing);
+                    }
+                    continue;
+                }
                 let results = apply::apply(program, &e, &args).map_err(|e| here(e.into()))?;
                 if machine.arithmetic == Arithmetic::Checked
                     && let Some(bad) = results.iter().flatten().find(|x| !x.is_finite())
@@ -284,12 +355,16 @@ pub fn run_with<N: Number>(
     }
 }
 
-/// The first branch whose condition holds.
-fn choose<N: Number>(frame: &Frame<'_, N>, conditions: &[Atom]) -> Result<usize, RunFault> {
+/// The first branch whose condition holds, or why a condition is missing.
+fn choose<N: Number>(frame: &Frame<'_, N>, conditions: &[Atom]) -> Result<Result<usize, u32>, RunFault> {
     for (i, &c) in conditions.iter().enumerate() {
-        let truth = frame.arg(c).get(0);
+        let truth = frame.arg(c);
+        if !truth.is_there(0) {
+            return Ok(Err(truth.reason(0)));
+        }
+        let truth = truth.get(0);
         if *truth == N::one() {
-            return Ok(i);
+            return Ok(Ok(i));
         }
         match truth.compare(&N::zero()) {
             Some(std::cmp::Ordering::Equal) => {}
@@ -297,7 +372,7 @@ fn choose<N: Number>(frame: &Frame<'_, N>, conditions: &[Atom]) -> Result<usize,
             Some(_) => return Err(RunFault::NotATruth(truth.to_string())),
         }
     }
-    Ok(conditions.len())
+    Ok(Ok(conditions.len()))
 }
 
 /// A memory cell: scalars lie in it directly.
@@ -305,6 +380,8 @@ fn choose<N: Number>(frame: &Frame<'_, N>, conditions: &[Atom]) -> Result<usize,
 enum Cell<N> {
     Scalar(N),
     Tensor(std::sync::Arc<[N]>),
+    /// With elements that are missing.
+    Partial(std::sync::Arc<[N]>, std::sync::Arc<[u32]>),
 }
 
 impl<N: Number> Cell<N> {
@@ -315,17 +392,32 @@ impl<N: Number> Cell<N> {
         }
     }
 
+    fn with(data: Vec<N>, missing: Missing) -> Self {
+        match missing {
+            None => Cell::from_vec(data),
+            Some(missing) => Cell::Partial(data.into(), missing),
+        }
+    }
+
     fn data(&self) -> &[N] {
         match self {
             Cell::Scalar(x) => std::slice::from_ref(x),
-            Cell::Tensor(t) => t,
+            Cell::Tensor(t) | Cell::Partial(t, _) => t,
+        }
+    }
+
+    /// Why an element is missing, if one is.
+    fn missing(&self) -> Option<u32> {
+        match self {
+            Cell::Partial(_, reasons) => reasons.iter().copied().find(|r| *r > 0),
+            Cell::Scalar(_) | Cell::Tensor(_) => None,
         }
     }
 
     fn into_vec(self) -> Vec<N> {
         match self {
             Cell::Scalar(x) => vec![x],
-            Cell::Tensor(t) => t.to_vec(),
+            Cell::Tensor(t) | Cell::Partial(t, _) => t.to_vec(),
         }
     }
 }
@@ -338,13 +430,19 @@ struct Frame<'p, N> {
     next: usize,
     /// where in the caller's cells the outputs go
     into: usize,
+    /// the loop that is under way
+    turning: Option<Turning<N>>,
 }
 
 impl<N: Number> Frame<'_, N> {
     fn arg(&self, a: Atom) -> Arg<'_, N> {
         match a {
-            Atom::Value(v) => Arg { data: self.cells[v.index()].data(), repeated: false },
-            Atom::Const(c) => Arg { data: &self.constants[c.0 as usize..][..1], repeated: true },
+            Atom::Value(v) => {
+                let cell = &self.cells[v.index()];
+                let missing = if let Cell::Partial(_, reasons) = cell { Some(&**reasons) } else { None };
+                Arg { data: cell.data(), repeated: false, missing }
+            }
+            Atom::Const(c) => Arg { data: &self.constants[c.0 as usize..][..1], repeated: true, missing: None },
         }
     }
 
@@ -378,7 +476,7 @@ impl<N: Number> Machine<N> {
             }
         };
         cells.resize(p.values(), Cell::Scalar(N::zero()));
-        Ok(Frame { program: p, constants, cells, next: 0, into })
+        Ok(Frame { program: p, constants, cells, next: 0, into, turning: None })
     }
 }
 
@@ -438,6 +536,12 @@ fn diagnose<N: Number>(e: &Equation<'_>, args: &[Arg<'_, N>], bad: &N) -> RunFau
 }
 
 impl Program {
+    /// Whether it, or what it calls, has an elementwise choice, so that numbers may be missing.
+    pub(crate) fn has_where(&self) -> bool {
+        let has = |q: &Program| q.ops.contains(&Op::Where);
+        has(self) || self.library().iter().any(|q| has(q))
+    }
+
     /// The equation as it would stand behind `let`, for messages.
     pub(crate) fn show_equation(&self, i: usize) -> String {
         let shown = self.equation_text(i);

@@ -360,3 +360,37 @@ fn truth_values_are_batched_as_numbers() {
     let out = run(&b, &[Tensor::vector(vec![1.0, 2.0, 3.0]).unwrap(), Tensor::scalar(2.0)]).unwrap();
     assert_eq!(out[0].data(), [2.0, 0.0, 0.0]);
 }
+
+/// The angle of a point is a choice element by element, which a batch makes for each point on its own; it is that of the platform's library.
+#[test]
+fn angles_are_batched() {
+    let build = || -> Result<Program, crease_core::BuildError> {
+        let mut b = Builder::new("angles");
+        let (y, x) = (b.input("y", Shape::vector(2)?)?, b.input("x", Shape::vector(2)?)?);
+        let angles = b.atan2(y, x)?;
+        b.finish(&[angles])
+    };
+    let p = build().unwrap();
+    let points: Vec<[f64; 2]> = vec![
+        [0.0, 1.0],
+        [0.0, -1.0],
+        [1.0, 0.0],
+        [-1.0, 0.0],
+        [1.0, 1.0],
+        [1.0, -1.0],
+        [-1.0, -1.0],
+        [-1.0, 1.0],
+        [3.0, 4.0],
+        [-4.0, 3.0],
+        [1e-3, -5.0],
+        [-1e-3, -5.0],
+    ];
+    let all = batch(&p, &[0, 1], points.len() / 2).unwrap();
+    let shape = Shape::new([points.len() / 2, 2]).unwrap();
+    let y = Tensor::new(shape.clone(), points.iter().map(|p| p[0]).collect()).unwrap();
+    let x = Tensor::new(shape, points.iter().map(|p| p[1]).collect()).unwrap();
+    let angles = run(&all, &[y, x]).unwrap().swap_remove(0);
+    for (angle, [y, x]) in angles.data().iter().zip(points) {
+        assert!((angle - y.atan2(x)).abs() < 1e-15, "({x}, {y}): {angle}");
+    }
+}

@@ -70,7 +70,7 @@ fn inlined_programs_have_level_at_most_one() {
         13,
         500,
         12,
-        |rng, n| any_options(rng, n).calls(3),
+        |rng, n| any_options(rng, n).calls(3).loops(0),
         |p, _| {
             let level = inline(p).map_err(|e| e.to_string())?.level();
             ensure(level <= 1 || has_selection(p), || format!("level {level} after inlining"))

@@ -14,10 +14,12 @@ fn shown_by(op: &Op) -> &'static str {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Neg | Op::Smooth(_) => "smooth",
         Op::LogSumExp(_) | Op::LogSumExpJoint(_) | Op::Permute { .. } | Op::MatMul { .. } => "tensors",
         Op::View { .. } | Op::Assemble { .. } => "tensors",
-        Op::Compare(_) | Op::Logic(_) | Op::Constant(_) => "flat",
+        Op::Compare(_) | Op::Logic(_) | Op::Constant(_) | Op::Stair(_) | Op::Position(..) => "flat",
+        Op::Where => "choices",
+        Op::Gather { .. } => "positions",
         // at their kinks in `kinks.rs`, off them here
         Op::Kink(_) | Op::Joint(..) => "kinks",
-        Op::Call(_) | Op::Select(_) => "calls",
+        Op::Call(_) | Op::Select(_) | Op::Scan(_) => "calls",
     }
 }
 
@@ -215,6 +217,45 @@ fn permuting_has_its_derivative_both_ways() -> Result<(), BuildError> {
         args.extend([2, 0, 1].map(|k| b.constant(k)));
         let y = b.push(Op::Permute { lane: Lane::Args, inverse }, &args)?;
         check_twice(&b.finish(&y)?, &scalars(&[1.0, 2.0, 4.0]));
+    }
+    Ok(())
+}
+
+#[test]
+fn choices_have_the_derivative_of_what_is_taken() -> Result<(), BuildError> {
+    let mut b = Builder::new("f");
+    let (x, y) = (b.input("x", shape(&[2, 3]))?, b.input("y", shape(&[2, 3]))?);
+    let (less, product) = (b.compare(Comparison::Less, x, y)?, b.mul(x, y)?);
+    let one = b.choose(less, product, y)?;
+    let two = b.choose(less, x, x)?;
+    // only one of its branches varies, and the other one has no value where it is not taken
+    let zero = b.constant(0);
+    let (right, log) = (b.compare(Comparison::Greater, x, zero)?, b.elementwise(Smooth::Log, &[x])?);
+    let three = b.choose(right, log, zero)?;
+    assert_eq!(shown_by(&Op::Where), "choices");
+    check_twice(&b.finish(&[one, two, three])?, &spread_out(&[shape(&[2, 3]), shape(&[2, 3])]));
+    Ok(())
+}
+
+#[test]
+fn reading_and_adding_at_positions_are_each_others_derivatives() -> Result<(), BuildError> {
+    for scatter in [false, true] {
+        let (of, width) = (4, if scatter { 3 } else { 4 });
+        let mut b = Builder::new("axis");
+        let x = b.input("x", shape(&[2, width]))?;
+        let index = b.tensor(shape(&[2, 3]), vec![2.0, 0.0, 2.0, 1.0, 3.0, 1.0])?;
+        let y = b.push1(Op::Gather { lane: Lane::Axis, of, scatter }, &[x, index])?;
+        check_twice(&b.finish(&[y])?, &spread_out(&[shape(&[2, width])]));
+        let mut b = Builder::new("args");
+        let mut args = Vec::new();
+        for i in 0..width {
+            args.push(b.input(format!("x{i}"), Shape::scalar())?);
+        }
+        args.extend([2, 0, 2].map(|k| b.constant(k)));
+        let op = Op::Gather { lane: Lane::Args, of, scatter };
+        assert_eq!(shown_by(&op), "positions");
+        let y = b.push(op, &args)?;
+        check_twice(&b.finish(&y)?, &scalars(&[1.0, 2.0, 4.0, 8.0][..width]));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::grow::{Grower, Var, grown};
 use crate::precise::Number;
 use crease_core::op::{Comparison, Logic};
-use crease_core::{Atom, Builder, Kink, Lane, Op, Program, Rational, Shape};
+use crease_core::{Atom, Builder, Kink, Lane, Op, Program, Rational, Shape, Smooth, Stair};
 use std::sync::Arc;
 
 impl Grower<'_> {
@@ -31,6 +31,87 @@ impl Grower<'_> {
             }
             2 => self.emit(Op::Logic(Logic::Not), &[&one]),
             _ => Some(one),
+        }
+    }
+
+    /// An elementwise choice, mostly at its border, where its branches agree in value, in value and slope, or not at all.
+    pub fn choice(&mut self) -> Option<Var> {
+        let switch = if self.rng.once_in(4) { self.any() } else { self.zero()? };
+        let condition = self.condition(&switch, 0)?;
+        let a = self.any();
+        let b = match self.rng.below(4) {
+            0 => {
+                let factor = self.some_constant();
+                let moved = self.emit(Op::Mul, &[&factor, &switch])?;
+                self.emit(Op::Add, &[&a, &moved])?
+            }
+            1 => {
+                let moved = self.emit(Op::Mul, &[&switch, &switch])?;
+                self.emit(Op::Sub, &[&a, &moved])?
+            }
+            2 => a.clone(),
+            _ => self.any(),
+        };
+        self.emit(Op::Where, &[&condition, &a, &b])
+    }
+
+    /// The double `where`: an inner choice keeps a function off its edge, an outer one by the same condition, or by another one, takes it.
+    pub fn guarded(&mut self) -> Option<Var> {
+        let (x, y) = (self.zero()?, self.any());
+        let s = match self.rng.below(4) {
+            0 => x.clone(),
+            1 => self.abs(&x)?,
+            2 => self.emit(Smooth::Power(2), &[&x])?,
+            _ => {
+                let (a, b) = (self.emit(Op::Mul, &[&x, &x])?, self.emit(Smooth::Power(2), &[&y])?);
+                self.add(&a, &b)?
+            }
+        };
+        let condition = match self.rng.below(3) {
+            0 => self.condition(&s, 0)?,
+            _ => {
+                let zero = self.ratio(0, 1);
+                let how = *self.rng.pick(&[Comparison::Greater, Comparison::NotEqual, Comparison::LessEqual]);
+                self.emit(Op::Compare(how), &[&s, &zero])?
+            }
+        };
+        let (zero, one) = (self.ratio(0, 1), self.ratio(1, 1));
+        let other = if self.rng.once_in(3) { self.any_or_constant() } else { one };
+        let safe = |g: &mut Self, a: &Var, b: &Var| match g.rng.below(2) {
+            0 => g.emit(Op::Where, &[&condition, a, b]),
+            _ => g.emit(Op::Where, &[&condition, b, a]),
+        };
+        let inner = safe(self, &s, &other)?;
+        let f =
+            *self.rng.pick(&[Smooth::Sqrt, Smooth::Sqrt, Smooth::Log, Smooth::Inv, Smooth::Sin, Smooth::Root(3, 2)]);
+        let mut taken = self.emit(f, &[&inner])?;
+        if self.rng.once_in(3) {
+            taken = self.emit(Op::Mul, &[&taken, &x])?;
+        }
+        let rest = if self.rng.once_in(4) { self.any() } else { zero };
+        if self.rng.once_in(6) {
+            let another = self.condition(&x, 0)?;
+            return self.emit(Op::Where, &[&another, &taken, &rest]);
+        }
+        safe(self, &taken, &rest)
+    }
+
+    /// What is constant between jumps, near one, at one, or far from all; alone, as a factor, or taken away from its argument.
+    pub fn rounding(&mut self) -> Option<Var> {
+        let a = if self.rng.once_in(3) { self.zero()? } else { self.any() };
+        let s = *self.rng.pick(&Stair::ALL);
+        let y = self.emit(Op::Stair(s), &[&a])?;
+        match self.rng.below(4) {
+            0 => Some(y),
+            1 => self.emit(Op::Sub, &[&a, &y]),
+            2 => {
+                let zero = self.zero()?;
+                self.emit(Op::Mul, &[&y, &zero])
+            }
+            _ => {
+                let other = self.any();
+                self.emit(Op::Mul, &[&other, &y])
+            }
         }
     }
 
@@ -106,7 +187,7 @@ impl Grower<'_> {
         b.finish(&[sum]).ok()
     }
 
-    fn output(&self, p: &Arc<Program>, numbers: &[Option<Number>]) -> Option<Number> {
+    pub fn output(&self, p: &Arc<Program>, numbers: &[Option<Number>]) -> Option<Number> {
         let numbers: Vec<Number> = numbers.iter().cloned().collect::<Option<_>>()?;
         crate::precise::call(p, numbers, &self.arithmetic).ok()
     }

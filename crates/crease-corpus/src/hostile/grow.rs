@@ -162,7 +162,7 @@ impl<'a> Grower<'a> {
         let atoms: Vec<Atom> = args.iter().map(|v| v.atom).collect();
         let results = match &op {
             Op::Kink(k) if k.lane().is_some() => self.b.lane(k, &atoms).ok()?,
-            Op::LogSumExp(_) => self.b.push(op, &atoms).ok()?,
+            Op::LogSumExp(_) | Op::Position(..) | Op::Gather { .. } => self.b.push(op, &atoms).ok()?,
             _ => vec![self.b.elementwise(op, &atoms).ok()?],
         };
         self.equations += 1;

@@ -18,7 +18,9 @@
 mod branches;
 mod disguise;
 mod grow;
+mod loops;
 mod point;
+mod positions;
 mod prune;
 mod steps;
 mod tensors;

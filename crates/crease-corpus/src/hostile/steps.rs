@@ -1,12 +1,12 @@
 //! The steps of growth, and the ordinary ones among them: operations applied to anything.
 
 use super::grow::{Grower, Var};
-use crease_core::{Kink, Lane, Op, Rational, Smooth};
+use crease_core::{Kink, Lane, Op, Rational, Shape, Smooth};
 
 impl Grower<'_> {
     /// One step: a few equations, or none if what was drawn has no value at the point.
     pub fn step(&mut self) {
-        let v = match self.rng.below(33) {
+        let v = match self.rng.below(41) {
             0..3 => self.arithmetic_step(),
             3..6 => self.smooth(),
             6..10 => self.hinge(),
@@ -17,6 +17,12 @@ impl Grower<'_> {
             24..28 if self.depth < 2 => self.selection(),
             28..30 if self.depth < 2 => self.calls(),
             30..32 => self.tensor(),
+            32..34 => self.choice(),
+            34 => self.rounding(),
+            35 => self.guarded(),
+            36 => self.position(),
+            37 => self.position(),
+            38..40 if self.depth < 2 => self.turns(),
             _ => self.linear_group(),
         };
         self.keep(v);
@@ -235,6 +241,12 @@ impl Grower<'_> {
         if self.rng.once_in(3) {
             let members = self.members(n + 1)?;
             let args: Vec<&Var> = members.iter().collect();
+            if self.rng.once_in(3) {
+                let number = self.numbers(&args).and_then(|x| self.scalars(&Op::LogSumExp(Lane::Args), &x));
+                let vector = self.vector(&args)?;
+                let atom = self.b.logsumexp(vector).ok()?;
+                return Some(Var { atom, number: number.map(|mut n| n.swap_remove(0)) });
+            }
             return self.emit(Op::LogSumExp(Lane::Args), &args);
         }
         let rows = 2 + self.rng.below(2);
@@ -244,6 +256,14 @@ impl Grower<'_> {
         }
         args.extend(self.members(n)?);
         let args: Vec<&Var> = args.iter().collect();
-        self.emit(Op::Kink(Kink::MaxLinear { lane: Lane::Args, rows }), &args)
+        let op = Op::Kink(Kink::MaxLinear { lane: Lane::Args, rows });
+        if self.rng.once_in(3) {
+            let number = self.numbers(&args).and_then(|x| self.scalars(&op, &x));
+            let (matrix, vector) = (self.vector(&args[..rows * n])?, self.vector(&args[rows * n..])?);
+            let matrix = self.b.reshape(matrix, &Shape::new([rows, n]).ok()?).ok()?;
+            let atom = self.b.max_linear(matrix, vector).ok()?;
+            return Some(Var { atom, number: number.map(|mut n| n.swap_remove(0)) });
+        }
+        self.emit(op, &args)
     }
 }

@@ -2,9 +2,10 @@
 
 use super::Fault;
 use super::number::{Arithmetic, Number};
-use crease_core::op::{Comparison, Kink, Lane, Logic, Op, Smooth};
+use crease_core::op::{Comparison, Kink, Lane, Logic, Op, Position, Smooth, Stair};
 use crease_core::{Equation, Program};
 use dashu_ratio::RBig;
+use std::cmp::Ordering;
 
 type Results = Result<Vec<Vec<Number>>, Fault>;
 
@@ -53,7 +54,16 @@ impl Arithmetic {
                 }
                 Ok(vec![out])
             }
-            Op::LogSumExp(Lane::Axis) | Op::Kink(_) if axis(e.op) => {
+            Op::Gather { lane: Lane::Axis, .. } => {
+                let rows = p.shape(e.first).split_last().map_or(1, |(rest, _)| rest.len());
+                let mut out = Vec::with_capacity(len);
+                for l in 0..rows {
+                    let part = |a: &&[Number]| a[l * a.len() / rows..(l + 1) * a.len() / rows].to_vec();
+                    out.extend(self.scalar(e.op, &args.iter().flat_map(part).collect::<Vec<_>>())?);
+                }
+                Ok(vec![out])
+            }
+            Op::LogSumExp(Lane::Axis) | Op::Position(_, Lane::Axis) | Op::Kink(_) if axis(e.op) => {
                 let lanes = match e.op {
                     Op::Kink(Kink::MaxLinear { .. }) => vec![args.concat()],
                     _ => {
@@ -114,6 +124,38 @@ impl Arithmetic {
             Op::Smooth(Smooth::Power(k)) => self.power(&x[0], *k)?,
             Op::Smooth(Smooth::Root(p, q)) => self.root(&x[0], *p, *q)?,
             Op::LogSumExp(_) => self.log_sum_exp(x)?,
+            Op::Stair(s) => self.stair(*s, &x[0])?,
+            Op::Where => match self.order(&x[0], &Number::one())? {
+                Ordering::Equal => x[1].clone(),
+                Ordering::Less | Ordering::Greater => x[2].clone(),
+            },
+            Op::Position(Position::Order, _) => {
+                let order = self.positions(x)?;
+                return Ok(order.into_iter().map(whole).collect());
+            }
+            Op::Position(which, _) => {
+                let ahead = if *which == Position::Largest { Ordering::Greater } else { Ordering::Less };
+                let mut best = 0;
+                for k in 1..x.len() {
+                    best = if self.order(&x[k], &x[best])? == ahead { k } else { best };
+                }
+                whole(best)
+            }
+            Op::Gather { of, scatter, .. } => {
+                let (lane, places) = x.split_at(if *scatter { x.len() / 2 } else { *of });
+                let mut cells = vec![Number::zero(); if *scatter { *of } else { places.len() }];
+                for (k, place) in places.iter().enumerate() {
+                    let at = place.to_f64();
+                    if !(at >= 0.0 && at < *of as f64) || self.order(place, &whole(at as usize))?.is_ne() {
+                        return Err(Fault::Unsupported("a position that is none"));
+                    }
+                    match scatter {
+                        true => cells[at as usize] = self.add(&cells[at as usize], &lane[k])?,
+                        false => cells[k] = lane[at as usize].clone(),
+                    }
+                }
+                return Ok(cells);
+            }
             Op::Compare(how) => self.compare(*how, &x[0], &x[1])?,
             Op::Logic(Logic::And) => self.min(&x[0], &x[1])?,
             Op::Logic(Logic::Or) => self.max(&x[0], &x[1])?,
@@ -154,9 +196,60 @@ impl Arithmetic {
             Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. } => {
                 return Err(Fault::Unsupported("an operation on tensors where scalars are wanted"));
             }
-            Op::Call(_) | Op::Select(_) => return Err(Fault::Unsupported("a sub-program without its program")),
+            Op::Call(_) | Op::Select(_) | Op::Scan(_) => {
+                return Err(Fault::Unsupported("a sub-program without its program"));
+            }
         };
         Ok(vec![one])
+    }
+
+    fn stair(&self, s: Stair, x: &Number) -> Result<Number, Fault> {
+        let near = x.to_f64();
+        if near.abs() > 1e15 {
+            return Err(Fault::Unsupported("a rounding of a large number"));
+        }
+        let integer = |k: f64| Number::Exact(RBig::try_from(k).unwrap_or_default());
+        // the float may be on the other side of an integer
+        let mut below = near.floor();
+        while self.order(&integer(below), x)?.is_gt() {
+            below -= 1.0;
+        }
+        while self.order(&integer(below + 1.0), x)?.is_le() {
+            below += 1.0;
+        }
+        let is_whole = self.order(&integer(below), x)?.is_eq();
+        Ok(integer(match s {
+            Stair::Sign => match self.sign(x)? {
+                Ordering::Less => -1.0,
+                Ordering::Equal => 0.0,
+                Ordering::Greater => 1.0,
+            },
+            Stair::Floor => below,
+            Stair::Ceil if is_whole => below,
+            Stair::Ceil => below + 1.0,
+            Stair::Round => {
+                let half = integer(2.0 * below + 1.0);
+                match self.order(&self.add(x, x)?, &half)? {
+                    Ordering::Less => below,
+                    Ordering::Greater => below + 1.0,
+                    Ordering::Equal if below.rem_euclid(2.0) == 0.0 => below,
+                    Ordering::Equal => below + 1.0,
+                }
+            }
+        }))
+    }
+
+    /// The places of numbers in ascending order, equal ones as they stand.
+    fn positions(&self, x: &[Number]) -> Result<Vec<usize>, Fault> {
+        let mut order: Vec<usize> = Vec::with_capacity(x.len());
+        for k in 0..x.len() {
+            let mut at = order.len();
+            while at > 0 && self.order(&x[k], &x[order[at - 1]])?.is_lt() {
+                at -= 1;
+            }
+            order.insert(at, k);
+        }
+        Ok(order)
     }
 
     fn compare(&self, how: Comparison, a: &Number, b: &Number) -> Result<Number, Fault> {
@@ -184,8 +277,13 @@ fn element(list: &[Number], i: usize) -> &Number {
 /// Whether an operation takes its lane as an axis.
 fn axis(op: &Op) -> bool {
     match op {
-        Op::LogSumExp(lane) => *lane == Lane::Axis,
+        Op::LogSumExp(lane) | Op::Position(_, lane) => *lane == Lane::Axis,
         Op::Kink(kink) => kink.lane() == Some(Lane::Axis),
         _ => false,
     }
+}
+
+/// A count as a number.
+fn whole(k: usize) -> Number {
+    Number::Exact(RBig::from(k))
 }

@@ -6,6 +6,7 @@
 //! overflow at every point whose coordinates are at most [`RADIUS`], and exact numbers stay short.
 
 mod grow;
+mod loops;
 mod point;
 mod rng;
 mod scalar;
@@ -62,6 +63,7 @@ pub struct Options {
     pub(crate) branches: bool,
     pub(crate) joints: bool,
     pub(crate) calls: usize,
+    pub(crate) loops: usize,
     pub(crate) inputs: usize,
     pub(crate) equations: usize,
     pub(crate) outputs: Option<usize>,
@@ -77,6 +79,7 @@ impl Options {
             branches: false,
             joints: false,
             calls: 0,
+            loops: 0,
             inputs: 2,
             equations: 6,
             outputs: None,
@@ -106,6 +109,12 @@ impl Options {
     /// Calls of sub-programs, nested so deep.
     pub fn calls(self, depth: usize) -> Self {
         Options { calls: depth, ..self }
+    }
+
+    /// In loops, nested so deep. Only over dictionaries that can clamp what is carried: [`Dictionary::PiecewiseLinear`], [`Dictionary::Everything`].
+    pub fn loops(self, depth: usize) -> Self {
+        let clamps = matches!(self.dictionary, Dictionary::PiecewiseLinear | Dictionary::Everything);
+        Options { loops: if clamps { depth } else { 0 }, ..self }
     }
 
     /// With so many inputs.
@@ -141,7 +150,10 @@ impl Options {
 
 /// A random program.
 pub fn program(rng: &mut Rng, options: &Options) -> Program {
-    let grown = grow::Library::new(rng, options).main(rng, options);
+    let mut grown = grow::Library::new(rng, options).main(rng, options);
+    for _ in 0..options.loops {
+        grown = Arc::new(loops::looped(rng, &grown, options.outputs));
+    }
     Arc::unwrap_or_clone(grown)
 }
 
@@ -153,5 +165,7 @@ pub fn any_options(rng: &mut Rng, equations: usize) -> Options {
     o.tensors = rng.once_in(2);
     o.branches = rng.once_in(2);
     o.calls = if rng.once_in(2) { rng.below(4) } else { 0 };
-    if rng.once_in(3) { o.outputs(1 + rng.below(3)) } else { o }
+    let o = if rng.once_in(3) { o.outputs(1 + rng.below(3)) } else { o };
+    let depth = if rng.once_in(4) { 1 + rng.below(2) } else { 0 };
+    o.loops(depth)
 }

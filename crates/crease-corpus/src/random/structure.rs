@@ -1,7 +1,7 @@
 //! What moves numbers about, and products of tensors.
 
 use super::grow::{Fact, Grower, Var, some_shape};
-use crease_core::{Atom, Conv2d, Layout, Op, Shape, Window};
+use crease_core::{Atom, Conv2d, Layout, Op, Shape, Sliding, Window};
 
 /// No value gets more elements than this.
 const MAX_ELEMENTS: usize = 24;
@@ -230,9 +230,22 @@ impl Grower<'_> {
             let size = (1 + self.rng.below(2), 1 + self.rng.below(2));
             let stride = (1 + self.rng.below(2), 1 + self.rng.below(2));
             let padding = (self.rng.below(size.0), self.rng.below(size.1));
-            let atom = self.b.maxpool2d(x.atom, Window { size, stride, padding });
-            self.keep(atom.expect("a window that fits"), v.fact);
+            let mut fact = v.fact;
+            let atom = match self.rng.below(3) {
+                0 => {
+                    let how = Sliding::new(2).strides([stride.0, stride.1]).pads([padding.0, padding.1]);
+                    let counted = self.rng.once_in(2);
+                    // zeros around it count
+                    fact.low = 0.0;
+                    self.b.avgpool(x.atom, &[size.0, size.1], &how, counted)
+                }
+                _ => self.b.maxpool2d(x.atom, Window { size, stride, padding }),
+            };
+            self.keep(atom.expect("a window that fits"), fact);
             return true;
+        }
+        if self.rng.once_in(3) {
+            return self.series(v);
         }
         let channels = 1 + self.rng.below(2);
         let kernel = Shape::new([1 + self.rng.below(2), channels, 1 + self.rng.below(2), 2]).expect("no empty axis");
@@ -250,6 +263,29 @@ impl Grower<'_> {
         };
         let atom = self.b.conv2d(x.atom, k.atom, how);
         self.keep(atom.expect("a kernel that fits"), fact);
+        true
+    }
+
+    /// A convolution of two channels along one axis, in groups or not, with gaps, or the transpose of one.
+    fn series(&mut self, v: Var) -> bool {
+        let (channels, groups) = (2, 1 + self.rng.below(2));
+        let kernel = Shape::new([channels, channels / groups, 2]).expect("no empty axis");
+        let shape = Shape::new([channels, 3 + self.rng.below(2)]).expect("no empty axis");
+        let k = self.any();
+        let (x, k) = (self.small(v, 8.0), self.small(k, 8.0));
+        let fact = x.fact.times(k.fact).sum(kernel.len());
+        if !self.fits(fact) {
+            return false;
+        }
+        let (x, k) = (self.reshaped(x, &shape), self.reshaped(k, &kernel));
+        let stride = 1 + self.rng.below(2);
+        let how = Sliding::new(1).strides([stride]).pads([self.rng.below(2)]).dilations([1 + self.rng.below(2)]);
+        let atom = match self.rng.below(2) {
+            0 => self.b.conv(x.atom, k.atom, &how, groups),
+            _ => self.b.conv_transpose(x.atom, k.atom, &how, groups, &[self.rng.below(stride)]),
+        };
+        // there are places that no kernel reaches
+        self.keep(atom.expect("a kernel that fits"), Fact { low: 0.0, ..fact });
         true
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::data::{self, Normal};
 use crate::floors;
+use crate::loops;
 use crate::programs;
 use crate::report::{ByHand, Derivative, Report, Row, What};
 use crease_core::Program;
@@ -220,6 +221,69 @@ pub fn gmm(r: &Report, what: What, n: usize) {
         points: vec![vec![alphas.clone(), means.clone(), icf.clone(), x.clone()]],
         by_hand: Some(("", &mut by_hand)),
         tolerance: 1e-10,
+        joined: false,
+    });
+}
+
+/// H: by targets and penalty.
+pub fn lasso(r: &Report, what: What, steps: usize) {
+    if !r.wants(what) {
+        return;
+    }
+    let (rows, columns) = (50, 100);
+    let mut rng = Normal::new(8);
+    let a = rng.normals(rows * columns, 0.1);
+    let b = rng.normals(rows, 1.0);
+    r.row::<f64>(Row {
+        what,
+        program: loops::lasso(rows, columns, steps),
+        derivative: Derivative::Gradient(vec![1, 2]),
+        points: vec![vec![a, b, vec![0.1], vec![0.25]]],
+        by_hand: None,
+        tolerance: 1e-9,
+        joined: false,
+    });
+}
+
+/// I: by all weights.
+pub fn gru(r: &Report, what: What, steps: usize) {
+    if !r.wants(what) {
+        return;
+    }
+    let (n, m) = (32, 16);
+    let mut rng = Normal::new(9);
+    let mut point = vec![rng.normals(steps * m, 1.0)];
+    point.extend((0..3).map(|_| rng.normals(n * n, 0.15)).collect::<Vec<_>>());
+    point.extend((0..3).map(|_| rng.normals(n * m, 0.25)).collect::<Vec<_>>());
+    point.push(rng.normals(n, 0.2));
+    r.row::<f64>(Row {
+        what,
+        program: loops::gru(n, m, steps),
+        derivative: Derivative::Gradient((1..8).collect()),
+        points: vec![point],
+        by_hand: None,
+        tolerance: 1e-9,
+        joined: false,
+    });
+}
+
+/// J: by the camera, the points and their weights.
+pub fn camera(r: &Report, what: What, points: usize) {
+    if !r.wants(what) {
+        return;
+    }
+    let mut rng = Normal::new(10);
+    let mut point = vec![rng.normals(3, 0.3), vec![0.0, 0.0, -10.0], vec![2.0], rng.normals(2, 0.1), vec![0.1, 0.01]];
+    point.push(rng.normals(points * 3, 1.0));
+    point.push(rng.normals(points, 0.2).iter().map(|x| 1.0 + x).collect());
+    point.push(rng.normals(points * 2, 1.0));
+    r.row::<f64>(Row {
+        what,
+        program: loops::camera(points),
+        derivative: Derivative::Gradient((0..7).collect()),
+        points: vec![point],
+        by_hand: None,
+        tolerance: 1e-9,
         joined: false,
     });
 }

@@ -23,7 +23,7 @@ impl<T: Float> Kernel for Across<'_, T> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Across { src, values, mut weights } = self;
-        let exp = |x: T| if I::FMA { x.fused_exp() } else { x.vector_exp() };
+        let exp = |x: T| x.vector_exp(I::FMA);
         let count = values.len();
         for from in (0..count).step_by(WIDE) {
             let len = WIDE.min(count - from);
@@ -55,7 +55,7 @@ impl<T: Float> Kernel for Across<'_, T> {
                 }
             }
             for ((v, &t), &s) in values[from..][..len].iter_mut().zip(&*top).zip(&*total) {
-                *v = t + s.vector_ln();
+                *v = t + s.vector_ln(I::FMA);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Meaning is that of the interpreter. Maxima and minima come out bit for bit the same in whatever order they are taken; sums
 //! are taken in the interpreter's order only where [`Agreement::Bits`](crate::Agreement::Bits) is asked for.
 
-use crate::float::{Float, maximum, slope};
+use crate::float::{Float, maximum, relu, slope};
 use crate::isa::{Isa, Kernel, dispatch};
 use crate::kernel::dots::Dots;
 use crease_core::Ties;
@@ -31,24 +31,27 @@ impl<T: Float> Kernel for Largest<'_, T> {
     }
 }
 
+/// So many of the largest are kept while others go by, two for each: with the marks of what is no number, half the registers of AVX2.
+const BEST: usize = 16;
+
 /// The largest number, by plain comparisons: faster than `maximum`, which settles NaN and the sign of a zero each time.
 #[inline(always)]
 fn largest<T: Float>(xs: &[T], f: impl Fn(T) -> T) -> T {
-    let mut best = [T::LOWEST; WIDE];
-    let mut odd = [false; WIDE];
-    let (chunks, rest) = xs.as_chunks::<WIDE>();
+    let mut best = [T::LOWEST; BEST];
+    let mut odd = [T::CLEAR; BEST];
+    let (chunks, rest) = xs.as_chunks::<{ 2 * BEST }>();
     for chunk in chunks {
-        for ((b, o), &x) in best.iter_mut().zip(&mut odd).zip(chunk) {
-            let x = f(x);
-            *b = if x > *b { x } else { *b };
-            #[allow(clippy::eq_op)] // only NaN differs from itself
-            {
-                *o |= x != x;
-            }
+        let (left, right) = chunk.split_at(BEST);
+        for (((b, o), &x), &y) in best.iter_mut().zip(&mut odd).zip(left).zip(right) {
+            let (x, y) = (f(x), f(y));
+            let larger = if x > y { x } else { y };
+            *b = if larger > *b { larger } else { *b };
+            // a mark as wide as a number: anything narrower would have to be packed
+            *o = T::mark_nan(x, y, *o);
         }
     }
     let all = best.into_iter().fold(T::LOWEST, maximum);
-    if odd.contains(&true) {
+    if odd.iter().any(|&o| o != T::CLEAR) {
         return T::NAN;
     }
     if all == T::ZERO {
@@ -82,29 +85,44 @@ pub(crate) fn norm_inf<T: Float>(xs: &[T]) -> T {
     dispatch(Largest { xs, sizes: true, negated: false })
 }
 
+/// What is added up.
+#[derive(Clone, Copy)]
+enum Of {
+    Numbers,
+    Sizes,
+    Relu,
+}
+
 struct Sum<'a, T> {
     xs: &'a [T],
-    sizes: bool,
+    of: Of,
 }
 
 impl<T: Float> Kernel for Sum<'_, T> {
     type Output = T;
     #[inline(always)]
     fn run<I: Isa>(self) -> T {
-        if self.sizes { wide_sum(self.xs, |x| x.size()) } else { wide_sum(self.xs, |x| x) }
+        match self.of {
+            Of::Numbers => wide_sum(self.xs, |x| x),
+            Of::Sizes => wide_sum(self.xs, |x| x.size()),
+            Of::Relu => wide_sum(self.xs, relu),
+        }
     }
 }
 
+/// So many sums are kept: half the registers of AVX2, so that none of them is put away.
+const SUMS: usize = 32;
+
 #[inline(always)]
 pub(crate) fn wide_sum<T: Float>(xs: &[T], f: impl Fn(T) -> T) -> T {
-    let mut sums = [T::NEG_ZERO; WIDE];
-    let (chunks, rest) = xs.as_chunks::<WIDE>();
+    let mut sums = [T::NEG_ZERO; SUMS];
+    let (chunks, rest) = xs.as_chunks::<SUMS>();
     for chunk in chunks {
         for (s, &x) in sums.iter_mut().zip(chunk) {
             *s += f(x);
         }
     }
-    let mut width = WIDE / 2;
+    let mut width = SUMS / 2;
     while width > 0 {
         for i in 0..width {
             let other = sums[i + width];
@@ -120,7 +138,7 @@ pub(crate) fn sum<T: Float>(xs: &[T], ordered: bool) -> T {
     if ordered || xs.len() < WIDE {
         return xs[1..].iter().fold(xs[0], |s, &x| s + x);
     }
-    dispatch(Sum { xs, sizes: false })
+    dispatch(Sum { xs, of: Of::Numbers })
 }
 
 /// The sum of the absolute values, in order if asked for.
@@ -128,7 +146,7 @@ pub(crate) fn norm1<T: Float>(xs: &[T], ordered: bool) -> T {
     if ordered || xs.len() < WIDE {
         return xs[1..].iter().fold(xs[0].size(), |s, &x| s + x.size());
     }
-    dispatch(Sum { xs, sizes: true })
+    dispatch(Sum { xs, of: Of::Sizes })
 }
 
 struct Squares<'a, T>(&'a [T]);
@@ -184,32 +202,56 @@ pub(crate) fn sign<T: Float>(x: T, at: T) -> T {
     slope(x, -T::ONE, at, T::ONE)
 }
 
-struct Norm1Joint<'a, T> {
+/// A sum of values of a function, and its slopes, in one pass.
+struct SumJoint<'a, T> {
     xs: &'a [T],
     at: T,
-    signs: &'a mut [T],
+    /// Of relu instead of the absolute value.
+    relu: bool,
+    slopes: &'a mut [T],
 }
 
-impl<T: Float> Kernel for Norm1Joint<'_, T> {
+impl<T: Float> Kernel for SumJoint<'_, T> {
     type Output = T;
     #[inline(always)]
     fn run<I: Isa>(self) -> T {
-        let mut sums = [T::NEG_ZERO; WIDE];
-        let (chunks, rest) = self.xs.as_chunks::<WIDE>();
-        let (signs, rest_signs) = self.signs.as_chunks_mut::<WIDE>();
-        for (chunk, signs) in chunks.iter().zip(signs) {
-            for ((s, &x), w) in sums.iter_mut().zip(chunk).zip(signs) {
-                *s += x.size();
-                *w = sign(x, self.at);
-            }
+        let at = self.at;
+        match self.relu {
+            true => sum_joint(self.xs, self.slopes, |x| (relu(x), slope(x, T::ZERO, at, T::ONE))),
+            false => sum_joint(self.xs, self.slopes, |x| (x.size(), sign(x, at))),
         }
-        let mut total = wide_sum(&sums, |x| x);
-        for (&x, w) in rest.iter().zip(rest_signs) {
-            total += x.size();
-            *w = sign(x, self.at);
-        }
-        total
     }
+}
+
+#[inline(always)]
+fn sum_joint<T: Float>(xs: &[T], slopes: &mut [T], f: impl Fn(T) -> (T, T)) -> T {
+    let mut sums = [T::NEG_ZERO; SUMS];
+    let (chunks, rest) = xs.as_chunks::<SUMS>();
+    let (wide, rest_slopes) = slopes.as_chunks_mut::<SUMS>();
+    for (chunk, slopes) in chunks.iter().zip(wide) {
+        for ((s, &x), w) in sums.iter_mut().zip(chunk).zip(slopes) {
+            let (value, slope) = f(x);
+            *s += value;
+            *w = slope;
+        }
+    }
+    let mut total = wide_sum(&sums, |x| x);
+    for (&x, w) in rest.iter().zip(rest_slopes) {
+        let (value, slope) = f(x);
+        total += value;
+        *w = slope;
+    }
+    total
+}
+
+/// The sum of `relu`; not in order.
+pub(crate) fn sum_relu<T: Float>(xs: &[T]) -> T {
+    dispatch(Sum { xs, of: Of::Relu })
+}
+
+/// The sum of `relu` and the slope at each number, in one pass; not in order.
+pub(crate) fn sum_relu_joint<T: Float>(xs: &[T], at: T, slopes: &mut [T]) -> T {
+    dispatch(SumJoint { xs, at, relu: true, slopes })
 }
 
 /// The sum of the absolute values and the sign of each number, in one pass.
@@ -220,7 +262,7 @@ pub(crate) fn norm1_joint<T: Float>(xs: &[T], at: T, ordered: bool, signs: &mut 
         }
         return norm1(xs, true);
     }
-    dispatch(Norm1Joint { xs, at, signs })
+    dispatch(SumJoint { xs, at, relu: false, slopes: signs })
 }
 
 struct Position<'a, T> {
@@ -367,8 +409,7 @@ impl<T: Float> Kernel for Powers<'_, T> {
     #[inline(always)]
     fn run<I: Isa>(self) -> T {
         for (p, &x) in self.powers.iter_mut().zip(self.xs) {
-            let x = x - self.top;
-            *p = if I::FMA { x.fused_exp() } else { x.vector_exp() };
+            *p = (x - self.top).vector_exp(I::FMA);
         }
         wide_sum(self.powers, |x| x)
     }

@@ -19,6 +19,8 @@ pub(crate) fn one<T: Float>(
     match (op, weights) {
         (LaneOp::Norm1, None) => value[0] = lane::norm1(members, true),
         (LaneOp::Norm1, Some(p)) => value[0] = lane::norm1_joint(members, p.at, true, &mut rest[..n]),
+        (LaneOp::SumRelu, None) => value[0] = lane::sum_relu(members),
+        (LaneOp::SumRelu, Some(p)) => value[0] = lane::sum_relu_joint(members, p.at, &mut rest[..n]),
         (LaneOp::NormInf, None) => value[0] = lane::norm_inf(members),
         (LaneOp::NormInf, Some(p)) => value[0] = lane::norm_inf_joint(members, p.at, p.ties, true, &mut rest[..n]),
         (LaneOp::Norm2, None) => value[0] = lane::norm2(members, true),
@@ -105,6 +107,7 @@ pub(crate) fn values<T: Float>(op: LaneOp, src: &[T], n: usize, exact: bool, spa
                     LaneOp::Max => lane::max(src),
                     LaneOp::Min => lane::min(src),
                     LaneOp::Norm1 => lane::norm1(src, exact),
+                    LaneOp::SumRelu => lane::sum_relu(src),
                     LaneOp::NormInf => lane::norm_inf(src),
                     LaneOp::Norm2 => lane::norm2(src, exact),
                     LaneOp::Order(k) => order::kth(src, k, space),
@@ -129,6 +132,7 @@ pub(crate) fn joint<T: Float>(
     for ((src, v), w) in src.chunks_exact(n).zip(values).zip(weights.chunks_exact_mut(n)) {
         *v = match op {
             LaneOp::Norm1 => lane::norm1_joint(src, pick.at, exact, w),
+            LaneOp::SumRelu => lane::sum_relu_joint(src, pick.at, w),
             LaneOp::NormInf => lane::norm_inf_joint(src, pick.at, pick.ties, exact, w),
             LaneOp::Norm2 => lane::norm2_joint(src, exact, w),
             LaneOp::LogSumExp => {

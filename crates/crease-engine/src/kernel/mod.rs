@@ -5,4 +5,5 @@ pub(crate) mod dots;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod math;
+pub(crate) mod moves;
 pub(crate) mod order;

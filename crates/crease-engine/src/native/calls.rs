@@ -3,7 +3,8 @@
 use super::plan::ODD;
 use crate::float::{Float, all_finite, library, sigmoid, softplus};
 use crate::kernel::lanes;
-use crate::unit::{LaneOp, Pick, Unit};
+use crate::kernel::moves::carry_out;
+use crate::unit::{LaneOp, Move, Pick, Unit};
 use crease_core::Smooth;
 
 /// Memory for calls.
@@ -48,7 +49,7 @@ pub(super) struct Call<T> {
 
 pub(super) enum Called<T> {
     Lane(LaneOp, Option<Pick<T>>),
-    Permute(bool),
+    Move(Move),
 }
 
 /// Carries out a call.
@@ -68,9 +69,13 @@ pub(super) unsafe extern "C" fn perform<T: Float>(call: *const Call<T>, arena: *
         Called::Lane(op, pick) => {
             lanes::one(op, members, pick, (&mut scratch.space, &mut scratch.positions), &mut scratch.results);
         }
-        Called::Permute(inverse) => {
-            let (lane, perm) = members.split_at(members.len() / 2);
-            lanes::reorder(lane, perm, inverse, &mut scratch.results[..lane.len()]);
+        Called::Move(what) => {
+            let results = call.results.len();
+            let (lane, positions) = members.split_at(what.lane(members.len(), results));
+            if !carry_out(what, lane, positions, &mut scratch.results[..results]) {
+                // SAFETY: by the contract
+                unsafe { *arena.add(ODD) = T::NAN };
+            }
         }
     }
     if call.checked && !all_finite(&scratch.results[..call.results.len()]) {

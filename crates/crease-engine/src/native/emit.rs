@@ -118,7 +118,7 @@ impl<T: Float> Piece<'_, '_, T> {
                     weights.into_iter().zip(e.first + 1..).for_each(|(w, v)| self.keep(v, w));
                 }
             }
-            Placing::Permute(_) => {}
+            Placing::Move(_) => {}
         }
     }
 
@@ -245,7 +245,7 @@ impl<T: Float> Piece<'_, '_, T> {
                 Some(f) => self.indirect(0, f as usize, &[a]),
                 None => self.held(unit, a, b),
             },
-            Unit::Elu(_) | Unit::EluSlope(..) | Unit::Pick => self.held(unit, a, b),
+            Unit::Elu(_) | Unit::EluSlope(..) | Unit::Stair(_) | Unit::Pick => self.held(unit, a, b),
         }
     }
 
@@ -427,7 +427,7 @@ impl<T: Float> Piece<'_, '_, T> {
         let results = &mut (e.first..e.first + e.results).map(Operand::Value);
         let what = match placing {
             Placing::Lane(op, pick) => Called::Lane(*op, *pick),
-            Placing::Permute(inverse) => Called::Permute(*inverse),
+            Placing::Move(what) => Called::Move(*what),
             Placing::Units(_) => return,
         };
         let call = Box::new(Call {

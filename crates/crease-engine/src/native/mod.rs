@@ -20,7 +20,7 @@ mod plan;
 use crate::executable::{Executable, Inputs};
 use crate::flat::{Flat, FlatOp};
 use crate::float::{Float, all_finite, all_truths};
-use crate::unit::{LaneOp, Lowered, Part, Pick, Unit, lower, number};
+use crate::unit::{LaneOp, Lowered, Move, Part, Pick, Unit, lower, number};
 use calls::Scratch;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -40,7 +40,7 @@ enum Placing<T> {
     Units(Vec<Part<T>>),
     /// On all arguments, with weights if something is picked.
     Lane(LaneOp, Option<Pick<T>>),
-    Permute(bool),
+    Move(Move),
 }
 
 /// Why there is no machine code.
@@ -236,12 +236,13 @@ fn executable(bytes: &[u8]) -> Result<memmap2::Mmap, NoCode> {
 fn placing<T: Float>(op: &FlatOp) -> Option<Placing<T>> {
     let op = match op {
         FlatOp::Pick => return Some(Placing::Units(vec![(Unit::Pick, [0, 1])])),
+        FlatOp::Loop(..) => return None,
         FlatOp::Op(op) => op,
     };
     match lower(op) {
         Lowered::Units(parts) => Some(Placing::Units(parts)),
         Lowered::Lane(op, Lane::Args, pick) => Some(Placing::Lane(op, pick)),
-        Lowered::Permute(Lane::Args, inverse) => Some(Placing::Permute(inverse)),
+        Lowered::Move(Lane::Args, what) => Some(Placing::Move(what)),
         _ => None,
     }
 }

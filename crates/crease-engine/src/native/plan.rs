@@ -42,7 +42,7 @@ pub(super) fn is_call<T>(placing: &Placing<T>, arity: usize) -> bool {
     match placing {
         Placing::Units(_) => false,
         Placing::Lane(LaneOp::Max | LaneOp::Min, _) => arity > FEW,
-        Placing::Lane(..) | Placing::Permute(_) => true,
+        Placing::Lane(..) | Placing::Move(_) => true,
     }
 }
 

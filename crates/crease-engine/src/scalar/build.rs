@@ -3,7 +3,7 @@
 use super::{Code, Group, Single, What};
 use crate::flat::{Flat, FlatOp, Operand};
 use crate::float::Float;
-use crate::unit::{LaneOp, Lowered, Part, Pick, Unit, lower, number};
+use crate::unit::{LaneOp, Lowered, Move, Part, Pick, Unit, lower, number};
 use crease_core::differentiate::Selection;
 use crease_core::{Lane, Op, Ties};
 
@@ -19,7 +19,7 @@ const SMALL: usize = 4;
 enum Kind<T> {
     Unit(Unit<T>),
     Lane(LaneOp, bool),
-    Permute(bool),
+    Move(Move),
 }
 
 /// One equation to be placed: which of the kinds, its arguments, its results.
@@ -140,16 +140,20 @@ pub(crate) fn build<T: Float>(
                 let what = code.runs(unit, args, count).unwrap_or(What::Unit(unit));
                 code.group(Group { what, count: count as u32, first: first as u32, args, pick }, 1);
             }
-            Kind::Lane(..) | Kind::Permute(_) => {
+            Kind::Lane(..) | Kind::Move(_) => {
                 let args = code.table.len() as u32;
                 for k in 0..arity as usize {
                     code.table.extend(group.iter().map(|i| arg(i, k)));
                 }
                 let registers = &code.table[args as usize..];
                 let consecutive = count == 1 && registers.windows(2).all(|w| w[1] == w[0] + 1);
-                code.longest = code.longest.max(arity as usize);
+                code.longest =
+                    code.longest.max(arity as usize).max(if let Kind::Move(_) = kind { results as usize } else { 0 });
                 let what = match kind {
-                    Kind::Permute(inverse) => What::Permute { length: arity / 2, inverse },
+                    Kind::Move(what) => {
+                        let lane = what.lane(arity as usize, results as usize) as u32;
+                        What::Move(what, [lane, arity - lane, results])
+                    }
                     Kind::Lane(op, weights) => What::Lane(op, arity, weights, consecutive),
                     Kind::Unit(_) => return Err(NotScalar),
                 };
@@ -187,7 +191,7 @@ impl<T: Float> Code<T> {
                     What::Unit(unit) => table(unit.arity()),
                     What::Runs(unit, starts) => starts[..unit.arity()].iter().all(|&s| s as usize + count <= first),
                     What::Lane(_, arity, ..) => table(arity as usize),
-                    What::Permute { length, .. } => table(2 * length as usize),
+                    What::Move(_, [lane, positions, _]) => table((lane + positions) as usize),
                     What::Singles(from) => {
                         let singles = self.singles.get(from as usize..from as usize + count);
                         let before = |(i, s): (usize, &Single<T>)| s.args.iter().all(|&r| (r as usize) < first + i);
@@ -244,16 +248,20 @@ fn choice<T: Float>(op: &FlatOp, selection: Option<&Selection>) -> Pick<T> {
 fn placing<T: Float>(op: &FlatOp, selection: Option<&Selection>) -> Result<Placing<T>, NotScalar> {
     let op = match op {
         FlatOp::Pick => return Ok(Placing::Parts(vec![(Unit::Pick, [0, 1])])),
+        // programs with loops become tensor code
+        FlatOp::Loop(..) => return Err(NotScalar),
         FlatOp::Op(op) => op,
     };
     // second derivatives go through derived programs
-    if selection.is_some() && matches!(op, Op::Joint(..) | Op::LogSumExpJoint(_) | Op::Permute { .. }) {
+    if selection.is_some()
+        && matches!(op, Op::Joint(..) | Op::LogSumExpJoint(_) | Op::Permute { .. } | Op::Gather { .. })
+    {
         return Err(NotScalar);
     }
     match lower(op) {
         Lowered::Units(parts) => Ok(Placing::Parts(parts)),
         Lowered::Lane(op, Lane::Args, pick) => Ok(Placing::Whole(Kind::Lane(op, pick.is_some()))),
-        Lowered::Permute(Lane::Args, inverse) => Ok(Placing::Whole(Kind::Permute(inverse))),
+        Lowered::Move(Lane::Args, what) => Ok(Placing::Whole(Kind::Move(what))),
         _ => Err(NotScalar),
     }
 }

@@ -73,9 +73,9 @@ fn counts<T: Float>(code: &Code<T>) -> Counts {
                 c.instructions += members * 8.0;
                 *if *weights { &mut c.weighed } else { &mut c.members } += members;
             }
-            What::Permute { length, .. } => {
+            What::Move(_, [lane, positions, _]) => {
                 c.groups += 1.0;
-                c.members += count * f64::from(*length);
+                c.members += count * f64::from(lane + positions) / 2.0;
             }
         }
     }

@@ -20,6 +20,7 @@ impl<T: Float, const L: usize> Kernel for Forward<'_, T, L> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let (code, m) = (self.code, self.memory);
+        m.placed = true;
         for g in &code.groups {
             match g.what {
                 What::Unit(unit) => {
@@ -53,7 +54,7 @@ impl<T: Float, const L: usize> Kernel for Forward<'_, T, L> {
                 What::Lane(op, arity, weights, consecutive) => {
                     lanes::forward::<T, L>(code, m, g, op, arity as usize, (weights, consecutive));
                 }
-                What::Permute { length, inverse } => lanes::permute::<T, L>(code, m, g, length as usize, inverse),
+                What::Move(what, sizes) => lanes::moves::<T, L>(code, m, g, what, sizes.map(|n| n as usize)),
             }
         }
     }

@@ -3,7 +3,8 @@
 use super::{Code, Group, Memory};
 use crate::float::Float;
 use crate::kernel::lanes;
-use crate::unit::LaneOp;
+use crate::kernel::moves::carry_out;
+use crate::unit::{LaneOp, Move};
 
 /// Gathers the members of one lane of a group at one point.
 pub(super) fn gather<T: Float, const L: usize>(
@@ -63,23 +64,24 @@ pub(super) fn forward<T: Float, const L: usize>(
     m.results = buffer;
 }
 
-/// Reorders lanes by permutations that come with them.
-pub(super) fn permute<T: Float, const L: usize>(
+/// Lanes with their positions.
+pub(super) fn moves<T: Float, const L: usize>(
     code: &Code<T>,
     m: &mut Memory<T>,
     g: &Group<T>,
-    length: usize,
-    inverse: bool,
+    what: Move,
+    [lane, positions, results]: [usize; 3],
 ) {
     let (done, out) = m.registers.split_at_mut(g.first as usize * L);
     let count = g.count as usize;
-    let (members, space) = m.space.split_at_mut(2 * length);
+    let arity = lane + positions;
+    let (members, space) = m.space.split_at_mut(arity);
     for i in 0..count {
         for l in 0..L {
-            gather::<T, L>(code, done, (g, i, 2 * length), l, members);
-            let (lane, perm) = members.split_at(length);
-            lanes::reorder(lane, perm, inverse, &mut space[..length]);
-            for (r, &x) in space[..length].iter().enumerate() {
+            gather::<T, L>(code, done, (g, i, arity), l, members);
+            let (lane, positions) = members.split_at(lane);
+            m.placed &= carry_out(what, lane, positions, &mut space[..results]);
+            for (r, &x) in space[..results].iter().enumerate() {
                 out[(r * count + i) * L + l] = x;
             }
         }

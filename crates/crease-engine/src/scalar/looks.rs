@@ -7,7 +7,7 @@
 
 use super::{Code, What};
 use crate::float::Float;
-use crate::unit::{LaneOp, Unit};
+use crate::unit::{LaneOp, Move, Unit};
 use std::ops::Range;
 
 /// Stretches with so few registers in between are looked at in one go.
@@ -43,7 +43,9 @@ pub(super) fn looks<T: Float>(code: &Code<T>) -> Vec<Range<usize>> {
             }
             // weights are slopes, shares and arguments
             What::Lane(op, ..) => must[first..first + count].fill(lane_makes(op)),
-            What::Permute { .. } => {}
+            What::Move(what, [_, _, results]) => {
+                must[first..first + count * results as usize].fill(what == Move::Add);
+            }
         }
     }
     let mut out: Vec<Range<usize>> = Vec::new();
@@ -57,7 +59,7 @@ pub(super) fn looks<T: Float>(code: &Code<T>) -> Vec<Range<usize>> {
 }
 
 /// Whether an operation may make of finite numbers one that is not.
-fn makes<T: Float>(unit: &Unit<T>) -> bool {
+pub(crate) fn makes<T: Float>(unit: &Unit<T>) -> bool {
     let large = |s: T| s.size() > T::ONE;
     match unit {
         Unit::Add | Unit::Sub | Unit::Mul | Unit::Div | Unit::TimesRelu => true,
@@ -79,19 +81,20 @@ fn makes<T: Float>(unit: &Unit<T>) -> bool {
         | Unit::Relu
         | Unit::Abs
         | Unit::Slope(..)
+        | Unit::Stair(_)
         | Unit::Pick => false,
     }
 }
 
 fn lane_makes(op: LaneOp) -> bool {
     match op {
-        LaneOp::Norm1 | LaneOp::Norm2 | LaneOp::LogSumExp | LaneOp::MaxLinear(_) => true,
+        LaneOp::Norm1 | LaneOp::Norm2 | LaneOp::LogSumExp | LaneOp::SumRelu | LaneOp::MaxLinear(_) => true,
         LaneOp::Max | LaneOp::Min | LaneOp::Order(_) | LaneOp::Sort | LaneOp::NormInf => false,
     }
 }
 
 /// The arguments of which one that is not finite makes the result not finite, for operations that are looked at themselves.
-fn shows<T>(unit: &Unit<T>) -> &'static [usize] {
+pub(crate) fn shows<T>(unit: &Unit<T>) -> &'static [usize] {
     match unit {
         Unit::Add | Unit::Sub | Unit::Mul => &[0, 1],
         Unit::Div | Unit::TimesRelu => &[0],

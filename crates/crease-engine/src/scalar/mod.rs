@@ -16,14 +16,14 @@ mod build;
 pub(crate) mod estimate;
 mod forward;
 mod lanes;
-mod looks;
+pub(crate) mod looks;
 mod reverse;
 
 pub(crate) use build::build;
 
 use crate::executable::{Executable, Inputs};
 use crate::float::{Float, all_finite, all_truths};
-use crate::unit::{LaneOp, Pick, Unit};
+use crate::unit::{LaneOp, Move, Pick, Unit};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -71,10 +71,8 @@ enum What<T> {
     /// The operation, the length of the lane, whether weights follow, whether (of a single lane) the registers are
     /// consecutive.
     Lane(LaneOp, u32, bool, bool),
-    Permute {
-        length: u32,
-        inverse: bool,
-    },
+    /// On a lane of so many numbers, so many positions after it, with so many results.
+    Move(Move, [u32; 3]),
     /// Instructions from this number on.
     Singles(u32),
 }
@@ -94,6 +92,8 @@ pub(crate) struct Memory<T> {
     space: Vec<T>,
     results: Vec<T>,
     positions: Vec<u32>,
+    /// Whether all that is taken for a position is one.
+    placed: bool,
 }
 
 impl<T> Memory<T> {
@@ -127,6 +127,7 @@ impl<T: Float> Code<T> {
             space: vec![T::ZERO; 3 * self.longest],
             results: vec![T::ZERO; 2 * self.longest + 1],
             positions: vec![0; self.longest],
+            placed: true,
         }
     }
 
@@ -161,9 +162,9 @@ impl<T: Float> Code<T> {
         self.looked.iter().all(|r| all_finite(&m.registers[r.start * L..r.end * L]))
     }
 
-    /// Whether all that is taken for a truth value is one.
+    /// Whether all that is taken for a truth value, or for a position, is one.
     fn true_or_false<const L: usize>(&self, m: &Memory<T>) -> bool {
-        self.truths.iter().all(|&r| all_truths(&m.registers[r as usize * L..][..L]))
+        m.placed && self.truths.iter().all(|&r| all_truths(&m.registers[r as usize * L..][..L]))
     }
 
     /// Runs at up to `L` points from number `from` on; false if something was not finite and that was asked, or

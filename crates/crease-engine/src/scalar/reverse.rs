@@ -50,8 +50,8 @@ impl<T: Float, const L: usize> Kernel for Reverse<'_, T, L> {
                 What::Lane(op, arity, _, consecutive) => {
                     lane_group::<T, L>(code, m, g, op, (arity as usize, consecutive));
                 }
-                // not in programs that are run backward
-                What::Permute { .. } => {}
+                // not in programs that are run backward, but for positions, which have no derivative
+                What::Move(..) => {}
             }
         }
     }
@@ -238,6 +238,7 @@ fn one<T: Float, const L: usize>(m: &mut Memory<T>, unit: Unit<T>, pick: T, at: 
         | Unit::GreaterEqual
         | Unit::Equal
         | Unit::NotEqual
+        | Unit::Stair(_)
         | Unit::Slope(..)
         | Unit::EluSlope(..)
         | Unit::TimesSlope(_) => {}
@@ -321,7 +322,8 @@ fn lane_group<T: Float, const L: usize>(
                         m.adjoints[table[k * count + i] as usize * L + l] += a * w;
                     }
                 }
-                LaneOp::Sort => {}
+                // the second is made for tensors only
+                LaneOp::Sort | LaneOp::SumRelu => {}
             }
         }
     }

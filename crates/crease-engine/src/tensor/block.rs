@@ -1,19 +1,31 @@
 //! A fused group: every operation on a block of elements at a time, so that what passes between operations stays in the
-//! nearest cache and what nobody else reads is never written to memory.
+//! nearest cache and what nobody else reads is never written to memory. What only the side of a selection needs that was not chosen is
+//! skipped ([`guard`](super::guard)).
+//!
+//! Large groups are worked on in parts, of a size that does not depend on the number of threads, and sums of parts are added up in order: so
+//! results do not depend on it either.
 
+use super::guard::{Guard, Need, constant_at};
 use super::lower::{Arg, Buf, Kind, Node};
 use super::memory::Pointers;
 use super::walk::Walk;
+use crate::crew::{Shared, Team};
 use crate::float::{Float, all_finite};
 use crate::isa::{Isa, Kernel, dispatch};
+use crate::scalar::looks::{makes, shows};
 use crate::unit::{Unit, units};
 use crease_core::Layout;
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The size of a block in bytes where nothing else decides it.
 const BLOCK_BYTES: usize = 4096;
 /// All registers of a group together take about this much of the nearest cache.
 const NEAR_BYTES: usize = 20_480;
+
+/// So many elements, about, are one part of a group.
+const PART: usize = 1 << 14;
 
 /// An argument of an operation on blocks.
 #[derive(Clone, Copy, Debug)]
@@ -45,11 +57,12 @@ enum Step<T> {
         args: [Source<T>; 3],
         to: Target,
     },
-    /// Adds the block into a buffer through an index map.
+    /// Adds the block into a buffer, one of the sums, through an index map.
     Sum {
         from: Source<T>,
         walk: u32,
         into: Buf,
+        number: usize,
     },
 }
 
@@ -58,9 +71,15 @@ enum Step<T> {
 pub(crate) struct Fused<T> {
     elements: usize,
     steps: Vec<Step<T>>,
+    /// For each step whether it is needed.
+    guards: Vec<Option<Guard>>,
+    /// For each step whether its result must be looked at to know that all are finite.
+    looks: Vec<bool>,
     walks: Vec<Walk>,
-    /// The buffers that sums go into.
-    sums: Vec<Buf>,
+    /// The buffers that sums go into, with the number of their cells.
+    sums: Vec<(Buf, usize)>,
+    /// So many elements are worked on at a time, by whichever thread; sums of each such part are added up in order.
+    part: usize,
     registers: usize,
     /// The number of elements in a block.
     block: usize,
@@ -71,14 +90,26 @@ pub(crate) fn block<T>() -> usize {
     BLOCK_BYTES / size_of::<T>()
 }
 
-/// Makes a group. `stored` tells which buffers are read by others.
+/// Makes a group. `stored` tells which buffers are read by others, `need` when those are.
 pub(crate) fn build<T: Float>(
     nodes: &[&Node<T>],
     elements: usize,
     lens: &[usize],
     stored: &dyn Fn(Buf) -> bool,
+    need: &dyn Fn(Buf) -> Need,
+    exact: bool,
 ) -> Fused<T> {
-    let mut f = Fused { elements, steps: Vec::new(), walks: Vec::new(), sums: Vec::new(), registers: 0, block: 0 };
+    let mut f = Fused {
+        elements,
+        steps: Vec::new(),
+        guards: Vec::new(),
+        looks: Vec::new(),
+        walks: Vec::new(),
+        sums: Vec::new(),
+        part: elements,
+        registers: 0,
+        block: 0,
+    };
     let mut made: HashMap<Buf, Source<T>> = HashMap::new();
     let mut loaded: Vec<(Buf, Layout, u32)> = Vec::new();
     let mut virtuals = 0u32;
@@ -120,26 +151,108 @@ pub(crate) fn build<T: Float>(
                 if let [(Arg::Direct(b), layout)] = &pieces[..] {
                     let walk = f.walk(layout);
                     let from = made.get(b).copied().unwrap_or(Source::Memory(*b));
-                    f.steps.push(Step::Sum { from, walk, into: out });
-                    f.sums.push(out);
+                    f.steps.push(Step::Sum { from, walk, into: out, number: f.sums.len() });
+                    f.sums.push((out, lens[out as usize]));
                 }
             }
             _ => {}
         }
     }
+    f.guards = guards(&f.steps, virtuals as usize, need);
+    f.looks = looks(&f.steps, &f.guards, virtuals as usize);
     f.allocate(virtuals as usize);
     let bytes = NEAR_BYTES / (f.registers + 1);
     f.block =
         (bytes / size_of::<T>() / 64 * 64).clamp(BLOCK_BYTES / 4 / size_of::<T>(), 2 * BLOCK_BYTES / size_of::<T>());
-    debug_assert!(lens.len() >= f.sums.len());
+    // where every bit must agree, sums are taken in order; large sums are not worth to be taken in parts
+    let part = PART.next_multiple_of(f.block);
+    let parts = elements.div_ceil(part);
+    let cells: usize = f.sums.iter().map(|(_, n)| n).sum();
+    if parts > 1 && (cells == 0 || !exact && 16 * parts * cells <= elements) {
+        f.part = part;
+    }
     f
 }
 
-/// The one element that an index map repeats.
-fn constant_at(layout: &Layout) -> Option<usize> {
-    match layout {
-        Layout::Strided { offset, dims } if dims.iter().all(|d| d.stride == 0) => Some(*offset),
-        _ => None,
+/// Which steps are needed, from the last to the first: registers by those that read them, buffers as told.
+fn guards<T: Float>(steps: &[Step<T>], virtuals: usize, need: &dyn Fn(Buf) -> Need) -> Vec<Option<Guard>> {
+    let mut registers = vec![Need::Never; virtuals];
+    let mut out = vec![None; steps.len()];
+    for (i, step) in steps.iter().enumerate().rev() {
+        let here = match step {
+            Step::Sum { into: b, .. } | Step::Unit { to: Target::Memory(b), .. } => need(*b),
+            Step::Load { to, .. } | Step::Unit { to: Target::Register(to), .. } => registers[*to as usize],
+        };
+        out[i] = here.guard();
+        let mut note = |s: &Source<T>, n: Need| {
+            if let Source::Register(r) = s {
+                registers[*r as usize] = registers[*r as usize].and(n);
+            }
+        };
+        match step {
+            Step::Load { .. } => {}
+            Step::Sum { from, .. } => note(from, here),
+            Step::Unit { unit: Unit::Pick, args: [Source::One(buf, at), chosen, other], .. } => {
+                let [yes, no] = Guard::both(*buf, *at);
+                note(chosen, here.behind(yes));
+                note(other, here.behind(no));
+            }
+            Step::Unit { unit, args, .. } => args[..unit.arity()].iter().for_each(|a| note(a, here)),
+        }
+    }
+    out
+}
+
+/// Which results must be looked at to know that everything is finite: those of operations that make what is not of numbers that are,
+/// unless a sum or a product takes them up that is looked at itself, and is needed whenever they are.
+fn looks<T: Float>(steps: &[Step<T>], guards: &[Option<Guard>], virtuals: usize) -> Vec<bool> {
+    let mut covered = vec![false; virtuals];
+    let mut buffers: Vec<Buf> = Vec::new();
+    let mut maker: HashMap<u32, usize> = HashMap::new();
+    for (i, step) in steps.iter().enumerate() {
+        if let Some(r) = target(step) {
+            maker.insert(r, i);
+        }
+    }
+    let mut out = vec![false; steps.len()];
+    for (i, step) in steps.iter().enumerate().rev() {
+        let taken: &[Source<T>] = match step {
+            Step::Load { .. } => &[],
+            // all of it goes into the sum, which is looked at when it is done
+            Step::Sum { from, .. } => std::slice::from_ref(from),
+            Step::Unit { unit, args, to } => {
+                out[i] = makes(unit)
+                    && match to {
+                        Target::Register(r) => !covered[*r as usize],
+                        Target::Memory(b) => !buffers.contains(b),
+                    };
+                let which = if makes(unit) { shows(unit) } else { &[] };
+                for &k in which {
+                    cover(&args[k], i, (guards, &maker), (&mut covered, &mut buffers));
+                }
+                continue;
+            }
+        };
+        taken.iter().for_each(|s| cover(s, i, (guards, &maker), (&mut covered, &mut buffers)));
+    }
+    out
+}
+
+/// Notes that step `i` takes up what is in a register, or in a buffer that this group writes.
+fn cover<T>(
+    s: &Source<T>,
+    i: usize,
+    (guards, maker): (&[Option<Guard>], &HashMap<u32, usize>),
+    (registers, buffers): (&mut [bool], &mut Vec<Buf>),
+) {
+    match s {
+        Source::Register(r) => {
+            let made = maker.get(r).and_then(|&m| guards[m]);
+            registers[*r as usize] |= guards[i].is_none() || guards[i] == made;
+        }
+        // in a buffer only by what is always there
+        Source::Memory(b) if guards[i].is_none() => buffers.push(*b),
+        Source::Memory(_) | Source::Const(_) | Source::One(..) => {}
     }
 }
 
@@ -180,13 +293,85 @@ impl<T: Float> Fused<T> {
         self.registers * self.block
     }
 
-    /// Runs the group; false if something was not finite and that was asked.
-    pub fn run(&self, p: &Pointers<'_, T>, space: &mut [T], how: Manner) -> bool {
-        for &b in &self.sums {
+    /// How many numbers of sums of parts a run needs.
+    pub fn partial(&self) -> usize {
+        if self.parts() > 1 { self.parts() * self.cells() } else { 0 }
+    }
+
+    /// How many parts may run at the same time.
+    pub fn parts(&self) -> usize {
+        self.elements.div_ceil(self.part.max(1))
+    }
+
+    fn cells(&self) -> usize {
+        self.sums.iter().map(|(_, n)| n).sum()
+    }
+
+    /// How many steps are not always needed.
+    pub fn guarded(&self) -> usize {
+        self.guards.iter().flatten().count()
+    }
+
+    /// Runs the group; false if something was not finite and that was asked. Each thread has its own part of the working space.
+    pub fn run(
+        &self,
+        p: &Pointers<'_, T>,
+        (spaces, partial, team): (&Spaces<'_, T>, &Shared<T>, &Team),
+        how: Manner,
+    ) -> bool {
+        let (parts, cells) = (self.parts(), self.cells());
+        for &(b, _) in &self.sums {
             // added to anything, -0 changes nothing
             p.write(b).fill(T::NEG_ZERO);
         }
-        dispatch(Run { group: self, p, space, how })
+        let fine = AtomicBool::new(true);
+        team.each(parts, &|place, part| {
+            let range = part * self.part..((part + 1) * self.part).min(self.elements);
+            // SAFETY: each part has sums of its own
+            let mut sums = (parts > 1).then(|| unsafe { partial.part(part * cells..(part + 1) * cells) });
+            sums.iter_mut().for_each(|s| s.fill(T::NEG_ZERO));
+            // SAFETY: each thread has a place of its own
+            let space = unsafe { spaces.of(place) };
+            if !dispatch(Run { group: self, p, space, how, range, sums }) {
+                fine.store(false, Ordering::Relaxed);
+            }
+        });
+        if parts > 1 && cells > 0 {
+            // SAFETY: all parts are done
+            let all = unsafe { partial.part(0..parts * cells) };
+            for part in all.chunks_exact(cells) {
+                let mut at = 0;
+                for &(b, n) in &self.sums {
+                    p.write(b).iter_mut().zip(&part[at..at + n]).for_each(|(o, &x)| *o += x);
+                    at += n;
+                }
+            }
+        }
+        fine.into_inner() && (!how.checked || self.sums.iter().all(|&(b, _)| all_finite(p.read(b))))
+    }
+}
+
+/// Working space for several threads.
+pub(crate) struct Spaces<'s, T> {
+    all: &'s Shared<T>,
+    each: usize,
+}
+
+impl<'s, T> Spaces<'s, T> {
+    /// So many numbers for each thread.
+    pub fn new(all: &'s Shared<T>, each: usize) -> Self {
+        Spaces { all, each }
+    }
+
+    /// The part of the thread at a place.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses it at the same time.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn of(&self, place: usize) -> &mut [T] {
+        // SAFETY: by the contract
+        unsafe { self.all.part(place * self.each..(place + 1) * self.each) }
     }
 }
 
@@ -242,6 +427,10 @@ struct Run<'a, 'p, T> {
     p: &'a Pointers<'p, T>,
     space: &'a mut [T],
     how: Manner,
+    /// The elements to work on.
+    range: Range<usize>,
+    /// Where sums go, one after the other, if not into their buffers.
+    sums: Option<&'a mut [T]>,
 }
 
 /// A block of numbers, or one number for all.
@@ -259,16 +448,22 @@ impl<'a, T: Float> Kernel for Run<'a, '_, T> {
         let size = g.block;
         let mut fine = true;
         let mut registers = Registers::new(self.space, size, g.registers);
-        let mut start = 0;
-        while start < g.elements {
-            let len = size.min(g.elements - start);
+        let mut sums = self.sums;
+        let mut start = self.range.start;
+        while start < self.range.end {
+            let len = size.min(self.range.end - start);
             let get = |registers: &Registers<'a, T>, s: Source<T>| match s {
                 Source::Const(c) => Block::One(c),
                 Source::One(b, at) => Block::One(self.p.read(b)[at]),
-                Source::Memory(b) => Block::Many(&self.p.read(b)[start..start + len]),
+                Source::Memory(b) => Block::Many(self.p.read_some(b, start, len)),
                 Source::Register(r) => Block::Many(registers.read(r, len)),
             };
-            for s in &g.steps {
+            for ((s, guard), &look) in g.steps.iter().zip(&g.guards).zip(&g.looks) {
+                if let Some(guard) = guard
+                    && !guard.opens(self.p)
+                {
+                    continue;
+                }
                 match s {
                     Step::Load { buf, walk, to } => {
                         let (walk, source) = (&g.walks[*walk as usize], self.p.read(*buf));
@@ -283,31 +478,35 @@ impl<'a, T: Float> Kernel for Run<'a, '_, T> {
                         let args = args.map(|a| get(&registers, a));
                         let out = match to {
                             Target::Register(r) => registers.write(*r, len),
-                            Target::Memory(b) => &mut self.p.write(*b)[start..start + len],
+                            Target::Memory(b) => self.p.write_some(*b, start, len),
                         };
-                        apply(*unit, args, out, !self.how.exact);
-                        if self.how.checked {
+                        apply(*unit, args, out, !self.how.exact, I::FMA);
+                        if self.how.checked && look {
                             fine &= all_finite(out);
                         }
                     }
-                    Step::Sum { from, walk, into } => {
+                    Step::Sum { from, walk, into, number } => {
                         if let Block::Many(x) = get(&registers, *from) {
-                            g.walks[*walk as usize].add(x, start, self.p.write(*into), self.how.exact);
+                            let target = match &mut sums {
+                                None => self.p.write(*into),
+                                Some(sums) => {
+                                    let before: usize = g.sums[..*number].iter().map(|(_, n)| n).sum();
+                                    &mut sums[before..before + g.sums[*number].1]
+                                }
+                            };
+                            g.walks[*walk as usize].add(x, start, target, self.how.exact);
                         }
                     }
                 }
             }
             start += len;
         }
-        if self.how.checked {
-            fine &= g.sums.iter().all(|&b| all_finite(self.p.read(b)));
-        }
         fine
     }
 }
 
 #[inline(always)]
-fn apply<T: Float>(unit: Unit<T>, [a, b, c]: [Block<'_, T>; 3], out: &mut [T], vector: bool) {
+fn apply<T: Float>(unit: Unit<T>, [a, b, c]: [Block<'_, T>; 3], out: &mut [T], vector: bool, fused: bool) {
     macro_rules! one {
         ($f:expr) => {
             match a {
@@ -326,7 +525,7 @@ fn apply<T: Float>(unit: Unit<T>, [a, b, c]: [Block<'_, T>; 3], out: &mut [T], v
             }
         };
     }
-    units!(unit, vector, one, two, pick([a, b, c], out));
+    units!(unit, vector, fused fused, one, two, pick([a, b, c], out));
 }
 
 #[inline(always)]
@@ -361,12 +560,19 @@ fn fill2<T: Float>(out: &mut [T], a: T, b: T, f: impl Fn(T, T) -> T) {
 
 #[inline(always)]
 fn pick<T: Float>([a, b, c]: [Block<'_, T>; 3], out: &mut [T]) {
-    let at = |x: Block<'_, T>, i: usize| match x {
-        Block::Many(x) => x[i],
-        Block::One(x) => x,
-    };
-    for (i, o) in out.iter_mut().enumerate() {
-        *o = if at(a, i) == T::ONE { at(b, i) } else { at(c, i) };
+    let choose = |a: T, b: T, c: T| if a == T::ONE { b } else { c };
+    match (a, b, c) {
+        // one side for all; the other may not have been computed
+        (Block::One(a), b, c) => match if a == T::ONE { b } else { c } {
+            Block::Many(x) => out.copy_from_slice(x),
+            Block::One(x) => out.fill(x),
+        },
+        (Block::Many(a), Block::Many(b), Block::Many(c)) => {
+            out.iter_mut().zip(a).zip(b).zip(c).for_each(|(((o, &a), &b), &c)| *o = choose(a, b, c));
+        }
+        (Block::Many(a), Block::Many(b), Block::One(c)) => map2(out, a, b, |a, b| choose(a, b, c)),
+        (Block::Many(a), Block::One(b), Block::Many(c)) => map2(out, a, c, |a, c| choose(a, b, c)),
+        (Block::Many(a), Block::One(b), Block::One(c)) => map1(out, a, |a| choose(a, b, c)),
     }
 }
 

@@ -87,7 +87,10 @@ impl<T: Float> Gemm<'_, T> {
             let depth = DEEP.min(k - deep);
             for (p, panel) in (copied..n).step_by(columns).zip(panels.chunks_exact_mut(columns * depth)) {
                 let from = Lines { x: self.b, at: vb.index(deep, p), apart: vb.column, along: vb.row };
-                from.copy(columns.min(n - p), columns, panel);
+                match columns.min(n - p) {
+                    count if count == columns => from.whole::<I>(panel),
+                    count => from.copy(count, columns, panel),
+                }
             }
             for tall in (0..m).step_by(TALL) {
                 let end = m.min(tall + TALL);
@@ -98,7 +101,11 @@ impl<T: Float> Gemm<'_, T> {
                         let rows = rows_from::<M, F>(end - i);
                         let (tile, others) = to.split_at_mut(rows * depth);
                         let from = Lines { x: self.a, at: va.index(i, deep), apart: va.row, along: va.column };
-                        from.copy(rows, rows, tile);
+                        match rows {
+                            rows if rows == M => from.some::<M>(tile),
+                            rows if rows == F => from.some::<F>(tile),
+                            rows => from.copy(rows, rows, tile),
+                        }
                         (to, i) = (others, i + rows);
                     }
                 }
@@ -148,6 +155,7 @@ fn rows_from<const M: usize, const F: usize>(left: usize) -> usize {
 }
 
 /// Rows or columns of a matrix that begin `apart` from each other and whose numbers lie `along` apart.
+#[derive(Clone, Copy)]
 struct Lines<'a, T> {
     x: &'a [T],
     at: usize,
@@ -156,16 +164,70 @@ struct Lines<'a, T> {
 }
 
 impl<T: Float> Lines<'_, T> {
+    #[inline(always)]
+    fn index(&self, line: usize, number: usize) -> usize {
+        (self.at as isize + line as isize * self.apart + number as isize * self.along) as usize
+    }
+
+    /// As [`copy`](Lines::copy), for `N` lines: with a length that is known, moving a few numbers is no call.
+    #[inline(always)]
+    fn some<const N: usize>(&self, to: &mut [T]) {
+        if self.apart != 1 {
+            return self.copy(N, N, to);
+        }
+        let (rows, _) = to.as_chunks_mut::<N>();
+        for (l, to) in rows.iter_mut().enumerate() {
+            if let Some(from) = self.x[self.index(0, l)..].first_chunk::<N>() {
+                *to = *from;
+            }
+        }
+    }
+
+    /// As [`copy`](Lines::copy), for as many lines as two registers have lanes.
+    #[inline(always)]
+    fn whole<I: Isa>(&self, to: &mut [T]) {
+        let lanes = <T::V<I> as Simd<T>>::N;
+        let (wide, depth) = (2 * lanes, to.len() / (2 * lanes));
+        if self.apart == 1 {
+            for (l, to) in to.chunks_exact_mut(wide).enumerate() {
+                let from = &self.x[self.index(0, l)..][..wide];
+                // SAFETY: both slices have two registers full of numbers; the instructions are those of the kernel
+                unsafe {
+                    let both: [T::V<I>; 2] =
+                        [Simd::<T>::load(from.as_ptr()), Simd::<T>::load(from.as_ptr().add(lanes))];
+                    both[0].store(to.as_mut_ptr());
+                    both[1].store(to.as_mut_ptr().add(lanes));
+                }
+            }
+            return;
+        }
+        if self.along != 1 {
+            return self.copy(wide, wide, to);
+        }
+        // squares of a register each way, turned over
+        let whole = depth / lanes * lanes;
+        for l in (0..whole).step_by(lanes) {
+            for half in [0, lanes] {
+                let from = |r: usize| self.x[self.index(half + r, l)..][..lanes].as_ptr();
+                let to = to[l * wide + half..][..(lanes - 1) * wide + lanes].as_mut_ptr();
+                // SAFETY: lines are as long as that, and so is the workspace, just checked; the instructions are those of the kernel
+                unsafe { turned::<T, T::V<I>>(from, |k, row| row.store(to.add(k * wide))) }
+            }
+        }
+        if whole < depth {
+            let rest = Lines { at: self.index(0, whole), ..*self };
+            rest.copy(wide, wide, &mut to[whole * wide..]);
+        }
+    }
+
     /// Copies `count` lines side by side: the first number of each, then the second of each; zeros for lines up to `wide`.
     #[inline(always)]
     fn copy(&self, count: usize, wide: usize, to: &mut [T]) {
         /// Numbers that are read from one line before the next: those that come into the cache together.
         const RUN: usize = 8;
-        let index =
-            |r: usize, l: usize| (self.at as isize + r as isize * self.apart + l as isize * self.along) as usize;
         if self.apart == 1 {
             for (l, to) in to.chunks_exact_mut(wide).enumerate() {
-                to[..count].copy_from_slice(&self.x[index(0, l)..][..count]);
+                to[..count].copy_from_slice(&self.x[self.index(0, l)..][..count]);
                 to[count..].fill(T::ZERO);
             }
             return;
@@ -176,17 +238,49 @@ impl<T: Float> Lines<'_, T> {
                 if r >= count {
                     to[r..].iter_mut().step_by(wide).for_each(|o| *o = T::ZERO);
                 } else if self.along == 1 {
-                    let line = &self.x[index(r, part * RUN)..][..depth];
+                    let line = &self.x[self.index(r, part * RUN)..][..depth];
                     to[r..].iter_mut().step_by(wide).zip(line).for_each(|(o, &x)| *o = x);
                 } else {
                     for (l, o) in to[r..].iter_mut().step_by(wide).enumerate() {
-                        *o = self.x[index(r, part * RUN + l)];
+                        *o = self.x[self.index(r, part * RUN + l)];
                     }
                 }
             }
         }
     }
 }
+
+/// A square of numbers turned over: line number `k` of the result has number `k` of every line.
+///
+/// # Safety
+///
+/// Called in kernels only; lines must be good for a register full of numbers.
+#[inline(always)]
+unsafe fn turned<T: Float, V: Simd<T>>(from: impl Fn(usize) -> *const T, put: impl Fn(usize, V)) {
+    // SAFETY: by the contract of the caller
+    unsafe {
+        let mut rows = [V::splat(T::ZERO); MOST_LANES];
+        for (k, row) in rows.iter_mut().enumerate().take(V::N) {
+            *row = V::load(from(k));
+        }
+        // in each round numbers that are half of all rows apart come to lie side by side
+        let mut apart = 1;
+        while apart < V::N {
+            let mut next = rows;
+            for i in 0..V::N / 2 {
+                (next[2 * i], next[2 * i + 1]) = rows[i].interleave(rows[i + V::N / 2]);
+            }
+            rows = next;
+            apart *= 2;
+        }
+        for (k, &row) in rows.iter().enumerate().take(V::N) {
+            put(k, row);
+        }
+    }
+}
+
+/// The most lanes of a register.
+const MOST_LANES: usize = WIDE / 2;
 
 #[derive(Clone, Copy)]
 struct Tile<T> {

@@ -2,13 +2,14 @@
 //! get their places.
 
 use super::pool::{Pool, Unpool};
+use super::turns::Turns;
 use super::walk::axes;
 use super::windows::{Conv, Pass};
 use crate::error::EngineError;
 use crate::flat::{Flat, FlatEq, FlatOp, Operand};
 use crate::float::Float;
-use crate::unit::{LaneOp, Lowered, Part, Pick, Unit, lower, number};
-use crease_core::{Lane, Layout, Limits, Op, Shape};
+use crate::unit::{LaneOp, Lowered, Move, Part, Pick, Unit, lower, number};
+use crease_core::{Lane, Layout, Limits, Op, Scan, Shape};
 use std::collections::HashMap;
 
 /// The number of a buffer.
@@ -72,16 +73,19 @@ pub(crate) enum Kind<T> {
         rows: usize,
         count: usize,
     },
-    Permute {
+    /// On lanes of so many numbers, with so many positions for each, and so many results.
+    Move {
+        what: Move,
         src: Buf,
-        perm: Buf,
-        n: usize,
-        inverse: bool,
+        positions: Option<Buf>,
+        sizes: [usize; 3],
     },
     /// One of the products of a convolution.
     Conv(Conv, Pass),
     Pool(Pool),
     Unpool(Unpool),
+    /// A loop; it gets its results when it becomes a step.
+    Turns(Turns),
 }
 
 /// A step of the plan before fusion.
@@ -101,11 +105,14 @@ impl<T> Node<T> {
             Kind::MatMul { a, b, .. } => vec![(a.buf, false), (b.buf, false)],
             Kind::Lane { src, second, .. } => [Some(*src), *second].into_iter().flatten().map(|b| (b, false)).collect(),
             Kind::Across { src, .. } => vec![(*src, false)],
-            Kind::Permute { src, perm, .. } => vec![(*src, false), (*perm, false)],
+            Kind::Move { src, positions, .. } => {
+                [Some(*src), *positions].into_iter().flatten().map(|b| (b, false)).collect()
+            }
             Kind::Conv(c, Pass::Forward) => vec![(c.image, false), (c.kernels.0, false)],
             Kind::Conv(c, Pass::Backward(_)) => vec![(c.values, false), (c.kernels.0, false)],
             Kind::Conv(c, Pass::Kernels(_)) => vec![(c.values, false), (c.image, false)],
             Kind::Pool(p) => vec![(p.image, false)],
+            Kind::Turns(t) => t.args.iter().map(|&b| (b, false)).collect(),
             Kind::Unpool(p) => vec![(p.winners, false), (p.values, false), (p.adjoint.0, false)],
         }
     }
@@ -264,6 +271,7 @@ impl<T: Float> Lowering<'_, T> {
                 let b = self.node(kind, &[len])[0];
                 return self.set(e, 0, b);
             }
+            FlatOp::Loop(body, scan) => return self.turns(e, *body, scan),
             FlatOp::Op(op) => op,
         };
         match op {
@@ -299,16 +307,33 @@ impl<T: Float> Lowering<'_, T> {
             op => match lower(op) {
                 Lowered::Units(parts) => self.units(e, &parts, len),
                 Lowered::Lane(op, lane, pick) => self.lanes(e, op, lane, pick),
-                Lowered::Permute(lane, inverse) => self.permute(e, lane, inverse),
+                Lowered::Move(lane, what) => self.moves(e, lane, what),
                 Lowered::Other => {}
             },
         }
     }
 
+    /// A loop, whose body reads and writes buffers that lie in order.
+    fn turns(&mut self, e: &FlatEq, body: usize, scan: &Scan) {
+        let f = self.f;
+        let program = &f.bodies[body];
+        let inputs: Vec<usize> = program.inputs().iter().map(|i| i.shape.len()).collect();
+        let outputs: Vec<usize> = program.outputs().iter().map(|&o| program.atom_shape(o).len()).collect();
+        let args = f.args(e).iter().map(|&a| self.plain(a, f.operand_len(a))).collect();
+        let mut lens: Vec<usize> = (0..e.results as usize).map(|i| f.len_of(e.first as usize + i)).collect();
+        lens.extend_from_within(..scan.carried);
+        let turns = Turns { body, scan: *scan, args, inputs, outputs, out: Vec::new() };
+        let out = self.node(Kind::Turns(turns), &lens);
+        out.iter().take(e.results as usize).enumerate().for_each(|(i, &b)| self.set(e, i, b));
+    }
+
     fn units(&mut self, e: &FlatEq, parts: &[Part<T>], len: usize) {
         let args: Vec<Arg<T>> = self.f.args(e).iter().map(|&a| self.arg(a)).collect();
         for (k, (unit, which)) in parts.iter().enumerate() {
-            let args = which[..unit.arity()].iter().map(|&i| args[i].clone()).collect();
+            let args = match unit {
+                Unit::Pick => args.clone(),
+                _ => which[..unit.arity()].iter().map(|&i| args[i].clone()).collect(),
+            };
             let b = self.node(Kind::Unit(*unit, args), &[len])[0];
             self.set(e, k, b);
         }
@@ -435,22 +460,30 @@ impl<T: Float> Lowering<'_, T> {
         }
     }
 
-    fn permute(&mut self, e: &FlatEq, lane: Lane, inverse: bool) {
+    fn moves(&mut self, e: &FlatEq, lane: Lane, what: Move) {
         let f = self.f;
         let args = f.args(e);
         let len = f.len_of(e.first as usize);
         match lane {
             Lane::Axis => {
-                let n = lane_length(Some(f.shape(e.first as usize)));
-                let (src, perm) = (self.plain(args[0], len), self.plain(args[1], len));
-                let b = self.node(Kind::Permute { src, perm, n, inverse }, &[len])[0];
+                let of = |a: Operand| a.value().map_or(1, |v| lane_length(Some(f.shape(v))));
+                let n = of(args[0]);
+                let rows = f.operand_len(args[0]) / n;
+                let m = args.get(1).map_or(0, |&a| of(a));
+                let sizes = [n, m, len / rows];
+                let src = self.plain(args[0], rows * n);
+                let positions = args.get(1).map(|&a| self.plain(a, rows * m));
+                let b = self.node(Kind::Move { what, src, positions, sizes }, &[len])[0];
                 self.set(e, 0, b);
             }
             Lane::Args => {
-                let n = args.len() / 2;
-                let (src, perm) = (self.stack(&args[..n], len), self.stack(&args[n..], len));
-                let b = self.node(Kind::Permute { src, perm, n, inverse }, &[len * n])[0];
-                self.unstack(e, 0, b, len, n);
+                let results = e.results as usize;
+                let n = what.lane(args.len(), results);
+                let src = self.stack(&args[..n], len);
+                let positions = (n < args.len()).then(|| self.stack(&args[n..], len));
+                let sizes = [n, args.len() - n, results];
+                let b = self.node(Kind::Move { what, src, positions, sizes }, &[len * results])[0];
+                self.unstack(e, 0, b, len, results);
             }
         }
     }

@@ -14,6 +14,10 @@ pub(crate) enum Place {
     Const(usize),
     /// An offset in the arena.
     Arena(usize),
+    /// An offset in another buffer.
+    Part(Buf, usize),
+    /// An offset in the sums that are still to be added up.
+    Partial(usize),
 }
 
 /// A buffer to be placed: its length, the step that writes it first and the last one that needs it.
@@ -125,6 +129,9 @@ pub(crate) struct Pointers<'r, T> {
     run: PhantomData<&'r mut [T]>,
 }
 
+// SAFETY: parts of a step that run at the same time write to cells of their own (`split`, `block`), and read what earlier steps wrote
+unsafe impl<T: Send + Sync> Sync for Pointers<'_, T> {}
+
 impl<'r, T> Pointers<'r, T> {
     /// # Safety
     ///
@@ -141,6 +148,25 @@ impl<'r, T> Pointers<'r, T> {
         // SAFETY: by the contract of `new`, and because no kernel reads a buffer through this while it holds the same one
         // for writing, except element by element in blocks that it has finished writing
         unsafe { std::slice::from_raw_parts(start, len) }
+    }
+
+    /// Some cells of a buffer to write, of which others may be written at the same time.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    pub fn write_some(&self, b: Buf, start: usize, count: usize) -> &mut [T] {
+        let (first, len) = self.table[b as usize];
+        assert!(start <= len && count <= len - start, "cells of the buffer");
+        // SAFETY: inside of the buffer, just checked; else as in `write`
+        unsafe { std::slice::from_raw_parts_mut(first.add(start), count) }
+    }
+
+    /// Some cells of a buffer to read, of which others may be written at the same time.
+    #[inline(always)]
+    pub fn read_some(&self, b: Buf, start: usize, count: usize) -> &[T] {
+        let (first, len) = self.table[b as usize];
+        assert!(start <= len && count <= len - start, "cells of the buffer");
+        // SAFETY: inside of the buffer, just checked; else as in `read`
+        unsafe { std::slice::from_raw_parts(first.add(start), count) }
     }
 
     /// A buffer to write.

@@ -1,12 +1,12 @@
 //! Maxima of windows, and the way back through them: each adjoint goes to the element that won.
 //!
-//! Rows of windows are worked on a fixed number at a time, so that the compiler keeps them in registers; what is beyond the last
-//! row is computed and thrown away.
+//! Rows of windows are worked on a fixed number at a time, so that the compiler keeps them in registers. The last of a stretch reach back
+//! into those before them, which come out the same once more; where a stretch is shorter, what is beyond it is written over by the next.
 
 use super::lower::Buf;
 use super::memory::Pointers;
 use super::walk::Walk;
-use super::windows::{WIDEST, Windows, fetch, put, some};
+use super::windows::{WIDEST, Windows, put};
 use crate::float::{Float, maximum};
 use crate::isa::{Isa, Kernel, Simd, dispatch};
 
@@ -38,41 +38,42 @@ impl<T: Float> Kernel for RunPool<'_, '_, T> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         match (self.pool.smallest, self.pool.last) {
-            (false, false) => self.rows::<I, false, false>(),
-            (false, true) => self.rows::<I, false, true>(),
-            (true, false) => self.rows::<I, true, false>(),
-            (true, true) => self.rows::<I, true, true>(),
+            (false, false) => self.rows::<W, false, false>(),
+            (false, true) => self.rows::<W, false, true>(),
+            (true, false) => self.rows::<W, true, false>(),
+            (true, true) => self.rows::<W, true, true>(),
         }
     }
 }
 
-/// As many rows of windows as are worked on at once.
-type Few<T> = [T; WIDEST];
+/// So many rows are worked on at once: fewer, and the compiler would take them one by one.
+const W: usize = WIDEST;
 
 impl<T: Float> RunPool<'_, '_, T> {
     #[inline(always)]
-    fn rows<I: Isa, const SMALLEST: bool, const LAST: bool>(self) {
+    fn rows<const W: usize, const SMALLEST: bool, const LAST: bool>(self) {
         let (pool, p) = (self.pool, self.p);
         let image = p.read(pool.image);
         let values = p.write(pool.values);
         let (rows, step) = (pool.windows.along.size, pool.windows.along.stride as usize);
         let offsets = &pool.windows.offsets[..];
-        let reach = offsets.iter().max().copied().unwrap_or(0) as usize + (WIDEST - 1) * step;
+        let reach = offsets.iter().max().copied().unwrap_or(0) as usize + (W - 1) * step;
         for (s, &base) in pool.windows.bases.iter().enumerate() {
-            for from in (0..rows).step_by(WIDEST) {
-                let (len, start) = (WIDEST.min(rows - from), base as usize + from * step);
+            for from in (0..rows).step_by(W) {
+                let place = from.min(rows.saturating_sub(W));
+                let (len, start) = (W.min(rows - place), base as usize + place * step);
                 // numbers beyond the last row do no harm as long as they lie in the image
                 let inside = start + reach < image.len();
                 let (best, winners) = match step {
-                    1 if inside => contest::<T, SMALLEST, LAST>(offsets, |o| evenly::<T, 1>(&image[start + o..])),
-                    2 if inside => contest::<T, SMALLEST, LAST>(offsets, |o| evenly::<T, 2>(&image[start + o..])),
-                    _ => contest::<T, SMALLEST, LAST>(offsets, |o| {
+                    1 if inside => contest::<T, W, SMALLEST, LAST>(offsets, |o| evenly::<T, W, 1>(&image[start + o..])),
+                    2 if inside => contest::<T, W, SMALLEST, LAST>(offsets, |o| evenly::<T, W, 2>(&image[start + o..])),
+                    _ => contest::<T, W, SMALLEST, LAST>(offsets, |o| {
                         std::array::from_fn(|i| if i < len { image[start + o + i * step] } else { T::ZERO })
                     }),
                 };
-                give::<T, I>(&best, values, s * rows + from, len);
+                give(&best, values, s * rows + place, len);
                 if let Some(b) = pool.winners {
-                    give::<T, I>(&winners, p.write(b), s * rows + from, len);
+                    give(&winners, p.write(b), s * rows + place, len);
                 }
             }
         }
@@ -81,21 +82,21 @@ impl<T: Float> RunPool<'_, '_, T> {
 
 /// Numbers that lie `STEP` apart.
 #[inline(always)]
-fn evenly<T: Float, const STEP: usize>(x: &[T]) -> Few<T> {
-    let x = &x[..(WIDEST - 1) * STEP + 1];
+fn evenly<T: Float, const W: usize, const STEP: usize>(x: &[T]) -> [T; W] {
+    let x = &x[..(W - 1) * STEP + 1];
     std::array::from_fn(|i| x[i * STEP])
 }
 
 /// The largest (or smallest) of the columns in each row, and the number of the first (or last) column that has it.
 #[inline(always)]
-fn contest<T: Float, const SMALLEST: bool, const LAST: bool>(
+fn contest<T: Float, const W: usize, const SMALLEST: bool, const LAST: bool>(
     offsets: &[u32],
-    column: impl Fn(usize) -> Few<T>,
-) -> (Few<T>, Few<T>) {
-    let (mut best, mut winners) = (column(offsets[0] as usize), [T::ZERO; WIDEST]);
+    column: impl Fn(usize) -> [T; W],
+) -> ([T; W], [T; W]) {
+    let (mut best, mut winners) = (column(offsets[0] as usize), [T::ZERO; W]);
     for (c, &offset) in offsets.iter().enumerate().skip(1) {
         let (x, number) = (column(offset as usize), T::from_usize(c));
-        for i in 0..WIDEST {
+        for i in 0..W {
             let (a, b) = if SMALLEST { (-best[i], -x[i]) } else { (best[i], x[i]) };
             let better = if LAST { b >= a } else { b > a };
             winners[i] = if better { number } else { winners[i] };
@@ -106,21 +107,21 @@ fn contest<T: Float, const SMALLEST: bool, const LAST: bool>(
     (best, winners)
 }
 
-/// Puts the first `len` numbers in their places.
+/// Puts numbers in their places: all of them, if they fit, though only the first `len` are there to stay. Places are written in order.
 #[inline(always)]
-fn give<T: Float, I: Isa>(x: &[T], out: &mut [T], to: usize, len: usize) {
-    let lanes = <T::V<I> as Simd<T>>::N;
-    for (k, part) in x.chunks_exact(lanes).enumerate().take_while(|(k, _)| k * lanes < len) {
-        put(fetch::<T, T::V<I>>(part, 0, 1), out, to + k * lanes, len - k * lanes);
+fn give<T: Float, const W: usize>(x: &[T; W], out: &mut [T], to: usize, len: usize) {
+    match out[to..].first_chunk_mut::<W>() {
+        Some(out) => *out = *x,
+        None => out[to..to + len].copy_from_slice(&x[..len]),
     }
 }
 
 /// The adjoints of the rows that a column has won, and 0 times those of the others, which is 0 of all that is finite; of all
 /// whose value is NaN.
 #[inline(always)]
-fn shares<T: Float>(adjoint: &Few<T>, winners: &Few<T>, values: &Few<T>, number: T) -> Few<T> {
-    let mut out = [T::ZERO; WIDEST];
-    for i in 0..WIDEST {
+fn shares<T: Float, const W: usize>(adjoint: &[T; W], winners: &[T; W], values: &[T; W], number: T) -> [T; W] {
+    let mut out = [T::ZERO; W];
+    for i in 0..W {
         let won = if winners[i] == number { adjoint[i] } else { adjoint[i] * T::ZERO };
         #[allow(clippy::eq_op)] // only NaN differs from itself
         let odd = values[i] != values[i];
@@ -131,28 +132,27 @@ fn shares<T: Float>(adjoint: &Few<T>, winners: &Few<T>, values: &Few<T>, number:
 
 /// Puts the first `len` of the numbers of both in turn in their places.
 #[inline(always)]
-fn give_in_turn<T: Float, I: Isa>((a, b): (&Few<T>, &Few<T>), out: &mut [T], to: usize, len: usize) {
-    let lanes = <T::V<I> as Simd<T>>::N;
-    for k in (0..WIDEST).step_by(lanes).take_while(|k| 2 * k < len) {
-        let (a, b) = (fetch::<T, T::V<I>>(a, k, 1), fetch::<T, T::V<I>>(b, k, 1));
-        // SAFETY: called in kernels only
-        let (low, high) = unsafe { Simd::<T>::interleave(a, b) };
+fn give_in_turn<T: Float, V: Simd<T>, const W: usize>(
+    (a, b): (&[T; W], &[T; W]),
+    out: &mut [T],
+    to: usize,
+    len: usize,
+) {
+    for k in (0..W).step_by(V::N).take_while(|k| 2 * k < len) {
+        // SAFETY: called in kernels only, with registers of no more than `W` lanes
+        let (low, high) = unsafe { V::load(a[k..][..V::N].as_ptr()).interleave(V::load(b[k..][..V::N].as_ptr())) };
         put(low, out, to + 2 * k, len - 2 * k);
-        if len > 2 * k + lanes {
-            put(high, out, to + 2 * k + lanes, len - 2 * k - lanes);
+        if len > 2 * k + V::N {
+            put(high, out, to + 2 * k + V::N, len - 2 * k - V::N);
         }
     }
 }
 
-/// The first `len` numbers, then zeros.
+/// Numbers from a place on; beyond the end there are zeros.
 #[inline(always)]
-fn receive<T: Float, I: Isa>(x: &[T], from: usize, len: usize) -> Few<T> {
-    let lanes = <T::V<I> as Simd<T>>::N;
-    let mut out = [T::ZERO; WIDEST];
-    for (k, part) in out.chunks_exact_mut(lanes).enumerate().take_while(|(k, _)| k * lanes < len) {
-        put(some::<T, T::V<I>>(x, from + k * lanes, len - k * lanes), part, 0, lanes);
-    }
-    out
+fn receive<T: Float, const W: usize>(x: &[T], from: usize) -> [T; W] {
+    let x = &x[from..];
+    x.first_chunk().copied().unwrap_or_else(|| std::array::from_fn(|i| x.get(i).copied().unwrap_or(T::ZERO)))
 }
 
 /// The way back through [`Pool`]: each adjoint goes to the element that won.
@@ -171,7 +171,7 @@ pub(crate) struct Unpool {
 impl Unpool {
     /// How many numbers of working space a run needs.
     pub fn space(&self) -> usize {
-        self.windows.along.size
+        self.windows.along.size + W
     }
 
     pub fn run<T: Float>(&self, p: &Pointers<'_, T>, space: &mut [T]) {
@@ -189,6 +189,13 @@ impl<T: Float> Kernel for RunUnpool<'_, '_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
+        self.rows::<T::V<I>, W>();
+    }
+}
+
+impl<T: Float> RunUnpool<'_, '_, T> {
+    #[inline(always)]
+    fn rows<V: Simd<T>, const W: usize>(self) {
         let (pool, p) = (self.pool, self.p);
         let (winners, values, adjoint, out) =
             (p.read(pool.winners), p.read(pool.values), p.read(pool.adjoint.0), p.write(pool.out));
@@ -196,32 +203,38 @@ impl<T: Float> Kernel for RunUnpool<'_, '_, T> {
         let (pairs, rest) = pool.windows.offsets.as_chunks::<2>();
         // neighbours in pairs, each of which is written once
         let paired = pool.tiles && step == 2 && rest.is_empty() && pairs.iter().all(|[a, b]| a + 1 == *b);
+        // line by line, so that what is written beyond a line is written over by the next
+        let line = |number: usize| (number * 2 * rows) as u32;
+        let in_lines = pairs.iter().enumerate().all(|(k, pair)| pair[0] == line(k))
+            && pool.windows.bases.iter().enumerate().all(|(s, &base)| base == line(s * pairs.len()));
         if !paired {
             out.fill(T::ZERO);
         }
         for (s, &base) in pool.windows.bases.iter().enumerate() {
-            let adjoint = match &pool.adjoint.1 {
-                None => &adjoint[s * rows..][..rows],
+            let (adjoint, at) = match &pool.adjoint.1 {
+                None => (adjoint, s * rows),
                 Some(walk) => {
                     walk.load(adjoint, s * rows, &mut self.space[..rows]);
-                    &self.space[..rows]
+                    (&self.space[..rows + W], 0)
                 }
             };
-            for from in (0..rows).step_by(WIDEST) {
-                let len = WIDEST.min(rows - from);
-                let at = s * rows + from;
-                let (a, w) = (receive::<T, I>(adjoint, from, len), receive::<T, I>(winners, at, len));
-                let v = receive::<T, I>(values, at, len);
+            for from in (0..rows).step_by(W) {
+                // what is added is added once; what is written may be written again
+                let place = if paired { from.min(rows.saturating_sub(W)) } else { from };
+                let len = W.min(rows - place);
+                let a: [T; W] = receive(adjoint, at + place);
+                let (w, v): ([T; W], [T; W]) = (receive(winners, s * rows + place), receive(values, s * rows + place));
                 let share = |k: usize| shares(&a, &w, &v, T::from_usize(k));
                 if paired {
                     for (k, [offset, _]) in pairs.iter().enumerate() {
                         let (left, right) = (share(2 * k), share(2 * k + 1));
-                        let to = base as usize + *offset as usize + 2 * from;
-                        give_in_turn::<T, I>((&left, &right), out, to, 2 * len);
+                        let to = base as usize + *offset as usize + 2 * place;
+                        let len = if in_lines && to + 2 * W <= out.len() { 2 * W } else { 2 * len };
+                        give_in_turn::<T, V, W>((&left, &right), out, to, len);
                     }
                 } else {
                     for (k, &offset) in pool.windows.offsets.iter().enumerate() {
-                        let cells = &mut out[base as usize + offset as usize + from * step..];
+                        let cells = &mut out[base as usize + offset as usize + place * step..];
                         let share = share(k);
                         cells.iter_mut().step_by(step).zip(&share[..len]).for_each(|(c, &x)| *c += x);
                     }

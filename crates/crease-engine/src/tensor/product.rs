@@ -65,7 +65,7 @@ impl Product {
     /// How many numbers of working space a run needs.
     pub fn space(&self) -> usize {
         let b = View { at: 0, row: self.b.row, column: self.b.column };
-        let copied = if self.n <= NARROW { self.n * self.k } else { 0 };
+        let copied = if self.n <= NARROW { NARROW * self.k } else { 0 };
         gemm::space(&b, [self.m, self.n, self.k]).max(copied)
     }
 
@@ -143,25 +143,16 @@ fn multiply<T: Float>(
         let x = &a[va.at..][..k];
         return dispatch(Dots { matrix: b, at: vb.at, row: vb.column, rows: n, x, out, to: vo.at, step: vo.column });
     }
-    if n <= NARROW && vo.column == 1 {
-        if vb.column == 1 {
-            return dispatch(Narrow { a, b, out, views: [va, vb, vo], size: [m, n, k] });
-        }
-        if m >= 8 {
-            // the second matrix once more, row by row
-            let copy = &mut space[..k * n];
-            for (l, row) in copy.chunks_exact_mut(n).enumerate() {
-                row.iter_mut().enumerate().for_each(|(j, x)| *x = b[vb.index(l, j)]);
-            }
-            let vb = View { at: 0, row: n as isize, column: 1 };
-            return dispatch(Narrow { a, b: copy, out, views: [va, vb, vo], size: [m, n, k] });
-        }
+    if n <= NARROW && vo.column == 1 && (vb.column == 1 || m >= COPY_REPAYS) {
+        return dispatch(Narrow { a, b, out, views: [va, vb, vo], size: [m, n, k], space });
     }
     dispatch(Gemm { a, b, out, views: [va, vb, vo], size: [m, n, k], space });
 }
 
 /// Results of up to so many columns are kept in registers, row by row.
 const NARROW: usize = 16;
+/// With so many rows the second matrix is copied if its rows do not lie in order.
+const COPY_REPAYS: usize = 8;
 
 /// A product with few columns: the sums of some rows stay in registers while the rows of the second matrix go by.
 struct Narrow<'a, T> {
@@ -170,6 +161,7 @@ struct Narrow<'a, T> {
     out: &'a mut [T],
     views: [View; 3],
     size: [usize; 3],
+    space: &'a mut [T],
 }
 
 impl<T: Float> Kernel for Narrow<'_, T> {
@@ -186,74 +178,92 @@ impl<T: Float> Kernel for Narrow<'_, T> {
 }
 
 impl<T: Float> Narrow<'_, T> {
+    /// As many rows at once as leave room for a row of the second matrix and a number of the first.
     #[inline(always)]
     fn registers<I: Isa>(self) {
-        match self.size[1].div_ceil(<T::V<I> as Simd<T>>::N) {
-            1 => self.rows::<I, 1>(),
-            2 => self.rows::<I, 2>(),
-            3 => self.rows::<I, 3>(),
-            _ => self.rows::<I, 4>(),
+        match (self.size[1].div_ceil(<T::V<I> as Simd<T>>::N), I::REGISTERS >= 32) {
+            (1, _) => self.in_order::<I, 1, 8, 4>(),
+            (2, false) => self.in_order::<I, 2, 6, 3>(),
+            (2, true) => self.in_order::<I, 2, 8, 3>(),
+            (3, false) => self.in_order::<I, 3, 3, 2>(),
+            (3, true) => self.in_order::<I, 3, 5, 2>(),
+            (_, false) => self.in_order::<I, 4, 2, 1>(),
+            (_, true) => self.in_order::<I, 4, 5, 2>(),
         }
     }
 
+    /// With rows of the second matrix in order, and at least as long as a register: where they lie, or copied.
     #[inline(always)]
-    fn rows<I: Isa, const N: usize>(self) {
-        let out = self.out.as_mut_ptr();
+    fn in_order<I: Isa, const N: usize, const M: usize, const FEWER: usize>(mut self) {
         let [m, n, k] = self.size;
         let [va, vb, vo] = self.views;
         // every element that is read or written lies inside, so that no single access has to be checked
         assert!(va.fits(m, k, self.a.len()) && vb.fits(k, n, self.b.len()) && vo.fits(m, n, self.out.len()));
-        assert!(vb.column == 1 && vo.column == 1);
-        let mut i = 0;
-        while i + 5 <= m {
-            self.tile::<I, N, 5>(i, out);
-            i += 5;
+        assert!(vo.column == 1);
+        let lanes = <T::V<I> as Simd<T>>::N;
+        if vb.column == 1 && n >= lanes {
+            return self.rows::<I, N, M, FEWER>();
         }
+        let wide = n.max(lanes);
+        let copy = &mut std::mem::take(&mut self.space)[..k * wide];
+        for (l, row) in copy.chunks_exact_mut(wide).enumerate() {
+            row[..n].iter_mut().enumerate().for_each(|(j, x)| *x = self.b[vb.index(l, j)]);
+            row[n..].fill(T::ZERO);
+        }
+        let vb = View { at: 0, row: wide as isize, column: 1 };
+        Narrow { b: copy, views: [va, vb, vo], ..self }.rows::<I, N, M, FEWER>();
+    }
+
+    /// Tiles of `M` rows, of `FEWER` where those are too many, and of one at last.
+    #[inline(always)]
+    fn rows<I: Isa, const N: usize, const M: usize, const FEWER: usize>(self) {
+        let out = self.out.as_mut_ptr();
+        let (mut i, m) = (0, self.size[0]);
         while i < m {
-            self.tile::<I, N, 1>(i, out);
-            i += 1;
+            i += match m - i {
+                left if left >= M => self.tile::<I, N, M>(i, out),
+                left if left >= FEWER => self.tile::<I, N, FEWER>(i, out),
+                _ => self.tile::<I, N, 1>(i, out),
+            };
         }
     }
 
     /// `M` rows of the result.
     #[inline(always)]
-    fn tile<I: Isa, const N: usize, const M: usize>(&self, i: usize, out: *mut T) {
+    fn tile<I: Isa, const N: usize, const M: usize>(&self, i: usize, out: *mut T) -> usize {
         let lanes = <T::V<I> as Simd<T>>::N;
         let [_, n, k] = self.size;
         let [va, vb, vo] = self.views;
-        let rest = n - (N - 1) * lanes;
-        // SAFETY: the caller has checked that all three matrices lie inside their slices; `rest` lanes are left for the last
-        // register; the instructions are those of the kernel
+        // the last register reaches back into the one before it, where it computes the same once more
+        let last = n.saturating_sub(lanes);
+        let place = |j: usize| if j + 1 < N { j * lanes } else { last };
+        // SAFETY: `in_order` has checked that all three matrices lie inside their slices, and that rows of the second fill a register;
+        // those of the result are written no further than they reach; the instructions are those of the kernel
         unsafe {
             let mut sums = [[<T::V<I> as Simd<T>>::splat(T::ZERO); N]; M];
-            for l in 0..k {
-                let row = self.b.as_ptr().add(vb.index(l, 0));
-                let mut x = [<T::V<I> as Simd<T>>::splat(T::ZERO); N];
-                for (j, x) in x.iter_mut().enumerate() {
-                    *x = if j + 1 < N || rest == lanes {
-                        Simd::<T>::load(row.add(j * lanes))
-                    } else {
-                        Simd::<T>::load_some(row.add(j * lanes), rest)
-                    };
-                }
+            let (mut a, mut row) = (self.a.as_ptr().add(va.index(i, 0)), self.b.as_ptr().add(vb.at));
+            for _ in 0..k {
+                let x: [T::V<I>; N] = std::array::from_fn(|j| Simd::<T>::load(row.add(place(j))));
                 for (r, sum) in sums.iter_mut().enumerate() {
-                    let a = <T::V<I> as Simd<T>>::splat(*self.a.as_ptr().add(va.index(i + r, l)));
+                    let a = <T::V<I> as Simd<T>>::splat(*a.offset(r as isize * va.row));
                     for (s, &x) in sum.iter_mut().zip(&x) {
                         *s = Simd::<T>::times_plus(a, x, *s);
                     }
                 }
+                (a, row) = (a.wrapping_offset(va.column), row.wrapping_offset(vb.row));
             }
             for (r, sum) in sums.iter().enumerate() {
                 let row = out.add(vo.index(i + r, 0));
                 for (j, &s) in sum.iter().enumerate() {
-                    if j + 1 < N || rest == lanes {
-                        Simd::<T>::store(s, row.add(j * lanes));
+                    if n >= lanes {
+                        Simd::<T>::store(s, row.add(place(j)));
                     } else {
-                        Simd::<T>::store_some(s, row.add(j * lanes), rest);
+                        Simd::<T>::store_some(s, row, n);
                     }
                 }
             }
         }
+        M
     }
 }
 
@@ -368,5 +378,48 @@ impl<T: Float> Kernel for Exact<'_, T> {
                 }
             }
         }
+    }
+}
+
+impl Product {
+    /// The same product in up to so many parts, each with the numbers of the result that are its own, in order; none if it takes fewer
+    /// products of numbers than `least`. Parts compute what the whole would, bit for bit.
+    pub fn parts(&self, parts: usize, least: usize) -> Vec<(std::ops::Range<usize>, Product)> {
+        /// Products of fewer rows may go another way, in which sums are taken in another order.
+        const ROWS: usize = 16;
+        let Product { a, b, out, m, n, k, batch } = *self;
+        let work = m.saturating_mul(n).saturating_mul(k).saturating_mul(batch);
+        let in_order = out.offset == 0 && out.row == n as isize && out.column == 1;
+        if work < least || n < 2 || k < 2 || m < 2 || !in_order || (batch > 1 && out.batch != (m * n) as isize) {
+            return Vec::new();
+        }
+        let shifted = |x: Matrix, by: usize, stride: isize| Matrix {
+            offset: (x.offset as isize + by as isize * stride) as usize,
+            ..x
+        };
+        let mut found = Vec::new();
+        if batch > 1 {
+            let each = batch.div_ceil(parts.max(1));
+            for from in (0..batch).step_by(each) {
+                let to = (from + each).min(batch);
+                let part =
+                    Product { a: shifted(a, from, a.batch), b: shifted(b, from, b.batch), batch: to - from, ..*self };
+                found.push((from * m * n..to * m * n, part));
+            }
+            return found;
+        }
+        let each = m.div_ceil(parts.max(1)).next_multiple_of(8).max(ROWS);
+        let mut from = 0;
+        while from < m {
+            let to = if m - from < each + ROWS { m } else { from + each };
+            found.push((from * n..to * n, Product { a: shifted(a, from, a.row), m: to - from, ..*self }));
+            from = to;
+        }
+        found
+    }
+
+    /// The same with its result in another buffer.
+    pub fn into_buffer(self, buf: Buf) -> Product {
+        Product { out: Matrix { buf, ..self.out }, ..self }
     }
 }

@@ -1,20 +1,69 @@
 //! The same results for less work: nodes enter and nodes leave. Only where agreement up to rounding is enough.
 //!
 //! - The sum of the rows of a matrix product is the product with the sum of the rows, which takes a row where there was a matrix.
+//! - The sum of relu over a tensor that is not computed here, and its slopes, take one pass over it.
 //! - A log-sum-exp over a matrix that would have to be transposed first runs down its columns instead, many at a time.
 
 use super::lower::{Arg, Buf, Kind, Matrix, Node, Nodes};
 use super::pattern::{Uses, buffer, copied, uses};
 use crate::float::Float;
-use crate::unit::{LaneOp, Unit};
-use crease_core::Layout;
+use crate::unit::{LaneOp, Pick, Unit};
+use crease_core::{Layout, Ties};
 use std::collections::{HashMap, HashSet};
 
 /// Replaces what can be had for less.
 pub(crate) fn rewrite<T: Float>(n: &mut Nodes<T>) {
     sums_of_products(n);
     across(n);
+    sums_of_relu(n);
 }
+
+/// The sum of relu of all numbers of a buffer. Not of one that an elementwise node computes: the sum joins its group, and the numbers
+/// need not be written down.
+fn sums_of_relu<T: Float>(n: &mut Nodes<T>) {
+    let u = uses(n);
+    for i in 0..n.nodes.len() {
+        let Kind::Assemble(pieces) = &n.nodes[i].kind else { continue };
+        let [(Arg::Direct(terms), layout)] = &pieces[..] else { continue };
+        let (len, out) = (n.lens[*terms as usize], n.nodes[i].out[0]);
+        if n.lens[out as usize] != 1 || layout.len() != len || len < LONG {
+            continue;
+        }
+        let Some(maker) = private(n, &u, *terms) else { continue };
+        let Kind::Unit(Unit::Relu, args) = &n.nodes[maker].kind else { continue };
+        let [Arg::Direct(src)] = args[..] else { continue };
+        if n.lens[src as usize] != len
+            || u.maker[src as usize].is_some_and(|m| matches!(n.nodes[m].kind, Kind::Unit(..)))
+        {
+            continue;
+        }
+        // its slopes, if somebody wants them; they may be asked for before the sum is
+        let slopes = u.readers[src as usize].iter().copied().find_map(|r| match &n.nodes[r].kind {
+            Kind::Unit(Unit::Slope(left, at, right), args)
+                if matches!(args[..], [Arg::Direct(_)]) && (*left, *right) == (T::ZERO, T::ONE) =>
+            {
+                Some((r, *at))
+            }
+            _ => None,
+        });
+        let lane = |pick| Kind::Lane { op: LaneOp::SumRelu, pick, src, second: None, n: len, count: 1 };
+        match slopes {
+            None => n.nodes[i].kind = lane(None),
+            Some((reader, at)) => {
+                let pick = Pick { at, ties: Ties::First };
+                let (first, second) = (reader.min(i), reader.max(i));
+                let slopes = n.nodes[reader].out[0];
+                n.nodes[first] = Node { kind: lane(Some(pick)), out: vec![out, slopes] };
+                // nobody reads this one
+                let unused = buffer(n, 1);
+                n.nodes[second] = Node { kind: Kind::Unit(Unit::Copy, vec![Arg::Const(T::ZERO)]), out: vec![unused] };
+            }
+        }
+    }
+}
+
+/// Sums of fewer numbers are left to groups.
+const LONG: usize = 1024;
 
 /// The node that alone makes a buffer which one node alone reads, and nobody outside.
 fn private<T>(n: &Nodes<T>, u: &Uses, b: Buf) -> Option<usize> {

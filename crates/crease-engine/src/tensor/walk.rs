@@ -223,6 +223,27 @@ impl Walk {
         }
     }
 
+    /// The map of some of its elements, if that is a map of this kind: those of a table, or of whole steps of the outermost loop.
+    pub fn part(&self, elements: std::ops::Range<usize>) -> Option<Walk> {
+        match self {
+            Walk::Table(t) => Some(Walk::Table(t.get(elements)?.into())),
+            Walk::Strided { offset, outer, inner } => {
+                let (first, rest) = outer.split_first()?;
+                let each = rest.iter().map(|d| d.size).product::<usize>() * inner.size;
+                if !elements.start.is_multiple_of(each) || !elements.end.is_multiple_of(each) {
+                    return None;
+                }
+                let (from, to) = (elements.start / each, elements.end / each);
+                if from >= to || to > first.size {
+                    return None;
+                }
+                let offset = usize::try_from(*offset as isize + from as isize * first.stride).ok()?;
+                let outer = [Dim { size: to - from, ..*first }].iter().chain(rest).copied().collect();
+                Some(Walk::Strided { offset, outer, inner: *inner })
+            }
+        }
+    }
+
     /// The runs of `len` elements from `start` on; those of a table have one element each.
     #[inline(always)]
     fn runs(&self, start: usize, len: usize) -> Runs<'_> {

@@ -93,7 +93,7 @@ pub(crate) const WIDEST: usize = 16;
 impl Conv {
     /// How many numbers of working space a run needs.
     pub fn space(&self) -> usize {
-        let columns = self.windows.offsets.len().next_multiple_of(WIDEST);
+        let columns = self.windows.offsets.len() + WIDEST;
         (columns + self.stretches * self.windows.along.size) * self.count.next_multiple_of(WIDEST)
     }
 
@@ -121,8 +121,11 @@ impl<T: Float> Kernel for Run<'_, '_, T> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         match self.pass {
-            Pass::Forward => forward::<T, I>(self.conv, self.p, self.space),
-            Pass::Backward(out) => backward::<T, I>(self.conv, self.p, self.space, out),
+            // sums, the registers that go into them and one number of a kernel fill the registers of a machine, or nearly
+            Pass::Forward if I::REGISTERS >= 32 => forward::<T, I, 8>(self.conv, self.p, self.space),
+            Pass::Forward => forward::<T, I, 4>(self.conv, self.p, self.space),
+            Pass::Backward(out) if I::REGISTERS >= 32 => backward::<T, I, 8>(self.conv, self.p, self.space, out),
+            Pass::Backward(out) => backward::<T, I, 6>(self.conv, self.p, self.space, out),
             Pass::Kernels(out) if 2 * self.conv.count <= <T::V<I> as Simd<T>>::N => {
                 kernels::<T, I::Narrow>(self.conv, self.p, self.space, out);
             }
@@ -172,11 +175,9 @@ fn plus<T: Float, V: Simd<T>>(sum: V, k: T, x: V) -> V {
     unsafe { V::splat(k).times_plus(x, sum) }
 }
 
-/// So many kernels are worked on at once.
-const O: usize = 8;
-
+/// `O` kernels are worked on at once.
 #[inline(always)]
-fn forward<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T]) {
+fn forward<T: Float, I: Isa, const O: usize>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T]) {
     let w = &conv.windows;
     let (n, count) = (w.offsets.len(), conv.count);
     let image = p.read(conv.image);
@@ -194,84 +195,99 @@ fn forward<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T]) 
             }
         }
     }
-    let lanes = <T::V<I> as Simd<T>>::N;
-    let (step, rows) = (w.along.stride as usize, w.along.size);
+    let registers = w.along.size.div_ceil(<T::V<I> as Simd<T>>::N);
+    // as many at once as there is room for, in groups of nearly equal size
+    let group = registers.div_ceil(registers.div_ceil(MOST));
+    let reach = w.offsets.iter().max().copied().unwrap_or(0) as usize;
+    let apart = conv.stretches * w.along.size;
     for (s, &base) in w.bases.iter().enumerate() {
+        let first = conv.at(s, 0);
         for (b, block) in packed.chunks_exact(n * O).enumerate() {
-            let kernels = O.min(count - b * O);
-            let mut from = 0;
-            while from < rows {
-                let start = base as usize + from * step;
-                if rows - from > lanes {
-                    let sums = tile::<T, I, 2>(image, start, step, &w.offsets, block);
-                    for (k, sum) in sums.iter().enumerate().take(kernels) {
-                        let to = conv.at(s, b * O + k) + from;
-                        put(sum[0], values, to, lanes);
-                        put(sum[1], values, to + lanes, rows - from - lanes);
-                    }
-                    from += 2 * lanes;
-                } else {
-                    let sums = tile::<T, I, 1>(image, start, step, &w.offsets, block);
-                    for (k, sum) in sums.iter().enumerate().take(kernels) {
-                        put(sum[0], values, conv.at(s, b * O + k) + from, rows - from);
-                    }
-                    from += lanes;
+            let (to, kernels) = (first + b * O * apart, count - b * O);
+            let stretch = Stretch { windows: w, image, base: base as usize, reach, block, to, apart, kernels };
+            for from in (0..registers).step_by(group) {
+                match group.min(registers - from) {
+                    1 => stretch.tile::<I, 1, O>(from, values),
+                    2 => stretch.tile::<I, 2, O>(from, values),
+                    _ => stretch.tile::<I, MOST, O>(from, values),
                 }
             }
         }
     }
 }
 
-/// `N` registers of rows times [`O`] kernels.
-#[inline(always)]
-fn tile<T: Float, I: Isa, const N: usize>(
-    image: &[T],
-    start: usize,
-    step: usize,
-    offsets: &[u32],
-    kernels: &[T],
-) -> [[T::V<I>; N]; O] {
-    let lanes = <T::V<I> as Simd<T>>::N;
-    let mut sums = [[zero::<T, T::V<I>>(); N]; O];
-    let (columns, _) = kernels.as_chunks::<O>();
-    let last = offsets.iter().max().copied().unwrap_or(0) as usize;
-    if step == 1 && start + last + N * lanes <= image.len() {
-        for (&offset, k) in offsets.iter().zip(columns) {
-            let x: [T::V<I>; N] = std::array::from_fn(|i| {
-                // SAFETY: the largest offset still lies inside, just checked
-                unsafe { Simd::<T>::load(image.as_ptr().add(start + offset as usize + i * lanes)) }
-            });
-            for (sum, &k) in sums.iter_mut().zip(k) {
-                for (s, &x) in sum.iter_mut().zip(&x) {
-                    *s = plus(*s, k, x);
+/// So many registers of rows are worked on at once.
+const MOST: usize = 3;
+
+/// A stretch of rows and some kernels, side by side for each column.
+struct Stretch<'a, T> {
+    windows: &'a Windows,
+    image: &'a [T],
+    base: usize,
+    /// The largest offset of a column.
+    reach: usize,
+    block: &'a [T],
+    /// Where the values of the first kernel go, how far those of the next are from them, and how many kernels are left.
+    to: usize,
+    apart: usize,
+    kernels: usize,
+}
+
+impl<T: Float> Stretch<'_, T> {
+    /// `N` registers of rows from number `from` on times `O` kernels. The last register of a stretch reaches back into the one before
+    /// it, where it computes the same once more, so that all are full.
+    #[inline(always)]
+    fn tile<I: Isa, const N: usize, const O: usize>(&self, from: usize, values: &mut [T]) {
+        let (w, image) = (self.windows, self.image);
+        let lanes = <T::V<I> as Simd<T>>::N;
+        let (step, rows) = (w.along.stride as usize, w.along.size);
+        let places: [usize; N] = std::array::from_fn(|i| ((from + i) * lanes).min(rows.saturating_sub(lanes)));
+        let starts = places.map(|p| self.base + p * step);
+        let mut sums = [[zero::<T, T::V<I>>(); N]; O];
+        let (columns, _) = self.block.as_chunks::<O>();
+        if step == 1 && starts[N - 1] + self.reach + lanes <= image.len() {
+            for (&offset, k) in w.offsets.iter().zip(columns) {
+                let x: [T::V<I>; N] = std::array::from_fn(|i| {
+                    // SAFETY: the largest offset from the last start still lies inside, just checked
+                    unsafe { Simd::<T>::load(image.as_ptr().add(starts[i] + offset as usize)) }
+                });
+                for (sum, &k) in sums.iter_mut().zip(k) {
+                    for (s, &x) in sum.iter_mut().zip(&x) {
+                        *s = plus(*s, k, x);
+                    }
+                }
+            }
+        } else {
+            for (&offset, k) in w.offsets.iter().zip(columns) {
+                let x: [T::V<I>; N] = std::array::from_fn(|i| fetch(image, starts[i] + offset as usize, step));
+                for (sum, &k) in sums.iter_mut().zip(k) {
+                    for (s, &x) in sum.iter_mut().zip(&x) {
+                        *s = plus(*s, k, x);
+                    }
                 }
             }
         }
-    } else {
-        for (&offset, k) in offsets.iter().zip(columns) {
-            let x: [T::V<I>; N] =
-                std::array::from_fn(|i| fetch(image, start + offset as usize + i * lanes * step, step));
-            for (sum, &k) in sums.iter_mut().zip(k) {
-                for (s, &x) in sum.iter_mut().zip(&x) {
-                    *s = plus(*s, k, x);
-                }
+        for (k, sum) in sums.iter().enumerate().take(self.kernels) {
+            let values = &mut values[self.to + k * self.apart..][..rows];
+            for (&place, &s) in places.iter().zip(sum) {
+                put(s, values, place, rows - place);
             }
         }
     }
-    sums
 }
 
+/// Sums of `C` columns at once, for up to two registers of rows.
 #[inline(always)]
-fn backward<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T], out: Buf) {
-    const C: usize = 8;
+fn backward<T: Float, I: Isa, const C: usize>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T], out: Buf) {
     let w = &conv.windows;
     let (kernel, at, row, column) = conv.kernels;
     let kernel = p.read(kernel);
-    let values = p.read(conv.values);
     let image = p.write(out);
     image.fill(T::ZERO);
+    // every element that is written lies inside, so that no single access has to be checked
+    assert!(w.reach() <= image.len());
     let (n, count) = (w.offsets.len(), conv.count);
-    let (step, rows) = (w.along.stride as usize, w.along.size);
+    let rows = w.along.size;
     let lanes = <T::V<I> as Simd<T>>::N;
     // columns side by side for each kernel, in an order in which neighbours do not write to the same cells
     let blocks = n.div_ceil(C);
@@ -286,30 +302,80 @@ fn backward<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T],
         }
     }
     for (s, &base) in w.bases.iter().enumerate() {
-        let first = conv.at(s, 0);
-        let apart = conv.stretches * rows;
-        for from in (0..rows).step_by(lanes) {
-            let len = lanes.min(rows - from);
+        let back = Back { conv, values: p.read(conv.values), first: conv.at(s, 0), base: base as usize };
+        for from in (0..rows).step_by(2 * lanes) {
             for (b, block) in packed.chunks_exact(count * C).enumerate() {
-                let mut sums = [zero::<T, T::V<I>>(); C];
-                let (kernels, _) = block.as_chunks::<C>();
-                for (o, k) in kernels.iter().enumerate() {
-                    let d: T::V<I> = some(values, first + o * apart + from, len);
-                    for (s, &k) in sums.iter_mut().zip(k) {
-                        *s = plus(*s, k, d);
-                    }
+                let offsets: [Option<u32>; C] = std::array::from_fn(|c| w.offsets.get(number(b, c)).copied());
+                match rows - from > lanes {
+                    true => back.add::<I, 2, C>(from, block, offsets, image),
+                    false => back.add::<I, 1, C>(from, block, offsets, image),
                 }
-                for (c, &sum) in sums.iter().enumerate().take_while(|(c, _)| number(b, *c) < n) {
-                    let to = base as usize + w.offsets[number(b, c)] as usize + from * step;
-                    if step == 1 {
-                        let cells: T::V<I> = some(image, to, len);
-                        // SAFETY: called in kernels only
-                        put(unsafe { Simd::<T>::add(sum, cells) }, image, to, len);
-                    } else {
-                        let mut some = [T::ZERO; WIDEST];
-                        put(sum, &mut some, 0, lanes);
-                        some[..len].iter().enumerate().for_each(|(i, &x)| image[to + i * step] += x);
+            }
+        }
+    }
+}
+
+/// The adjoints of a stretch of rows, on their way into the image.
+struct Back<'a, T> {
+    conv: &'a Conv,
+    values: &'a [T],
+    /// Where the adjoints of the first kernel begin, and where the windows do.
+    first: usize,
+    base: usize,
+}
+
+impl<T: Float> Back<'_, T> {
+    /// Adds up to `N` registers of rows, times `C` columns of all kernels.
+    #[inline(always)]
+    fn add<I: Isa, const N: usize, const C: usize>(
+        &self,
+        from: usize,
+        block: &[T],
+        offsets: [Option<u32>; C],
+        image: &mut [T],
+    ) {
+        let w = &self.conv.windows;
+        let (step, rows, lanes) = (w.along.stride as usize, w.along.size, <T::V<I> as Simd<T>>::N);
+        let apart = self.conv.stretches * rows;
+        // all registers but the last are full
+        let left = lanes.min(rows - from - (N - 1) * lanes);
+        let mut sums = [[zero::<T, T::V<I>>(); N]; C];
+        let (kernels, _) = block.as_chunks::<C>();
+        let adjoints = &self.values[self.first + from..];
+        assert!((kernels.len() - 1) * apart + (N - 1) * lanes + left <= adjoints.len());
+        for (o, k) in kernels.iter().enumerate() {
+            let d: [T::V<I>; N] = std::array::from_fn(|i| {
+                // SAFETY: the registers of the last kernel lie inside, just checked
+                unsafe {
+                    let at = adjoints.as_ptr().add(o * apart + i * lanes);
+                    if i + 1 < N || left == lanes { Simd::<T>::load(at) } else { Simd::<T>::load_some(at, left) }
+                }
+            });
+            for (sum, &k) in sums.iter_mut().zip(k) {
+                for (s, &d) in sum.iter_mut().zip(&d) {
+                    *s = plus(*s, k, d);
+                }
+            }
+        }
+        for (offset, sum) in offsets.into_iter().zip(sums) {
+            let Some(offset) = offset else { continue };
+            for (i, sum) in sum.into_iter().enumerate() {
+                let to = self.base + offset as usize + (from + i * lanes) * step;
+                let len = if i + 1 < N { lanes } else { left };
+                if step == 1 {
+                    // SAFETY: `backward` has checked that all windows lie in the image; called in kernels only
+                    unsafe {
+                        let cells = image.as_mut_ptr().add(to);
+                        if len == lanes {
+                            sum.add(Simd::<T>::load(cells)).store(cells);
+                        } else {
+                            sum.add(Simd::<T>::load_some(cells, len)).store_some(cells, len);
+                        }
                     }
+                } else {
+                    let mut some = [T::ZERO; WIDEST];
+                    put(sum, &mut some, 0, lanes);
+                    some[..len].iter().enumerate().for_each(|(i, &x)| image[to + i * step] += x);
                 }
             }
         }
@@ -338,19 +404,26 @@ fn kernels<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T], 
                 side_by_side::<T, I>(planes, (o, at), (count, positions), &mut packed[at * wide + o..], wide);
             }
         }
-        for b in (0..wide).step_by(lanes) {
+        let mut b = 0;
+        while b < wide {
+            // two registers of kernels for each number of the image, where few registers would else wait for numbers
+            let two = I::REGISTERS < 32 && wide - b >= 2 * lanes;
             let mut c = 0;
             while c < n {
                 let part = Columns { image, bases, windows: w, adjoints: &packed[b..], first: c, wide };
                 let sums = &mut sums[c * wide + b..];
                 c += match n - c {
-                    24.. if I::REGISTERS >= 32 => part.add::<I, 24>(sums),
-                    12.. => part.add::<I, 12>(sums),
-                    9.. => part.add::<I, 9>(sums),
-                    4.. => part.add::<I, 4>(sums),
-                    _ => part.add::<I, 1>(sums),
+                    6.. if two => part.add::<I, 2, 6>(sums),
+                    3.. if two => part.add::<I, 2, 3>(sums),
+                    _ if two => part.add::<I, 2, 1>(sums),
+                    24.. if I::REGISTERS >= 32 => part.add::<I, 1, 24>(sums),
+                    12.. => part.add::<I, 1, 12>(sums),
+                    9.. => part.add::<I, 1, 9>(sums),
+                    4.. => part.add::<I, 1, 4>(sums),
+                    _ => part.add::<I, 1, 1>(sums),
                 };
             }
+            b += if two { 2 * lanes } else { lanes };
         }
     }
     let out = p.write(out);
@@ -393,7 +466,7 @@ fn side_by_side<T: Float, I: Isa>(
     }
 }
 
-/// Some columns of the windows of one image, and the adjoints of one register full of kernels.
+/// Some columns of the windows of one image, and the adjoints of a register full of kernels, or of several.
 struct Columns<'a, T> {
     image: &'a [T],
     bases: &'a [u32],
@@ -405,32 +478,39 @@ struct Columns<'a, T> {
 }
 
 impl<T: Float> Columns<'_, T> {
-    /// Adds the products of `N` columns with the adjoints; their sums lie `wide` apart.
+    /// Adds the products of `N` columns with `R` registers of adjoints; their sums lie `wide` apart.
     #[inline(always)]
-    fn add<I: Isa, const N: usize>(&self, sums: &mut [T]) -> usize {
+    fn add<I: Isa, const R: usize, const N: usize>(&self, sums: &mut [T]) -> usize {
         let (rows, step) = (self.windows.along.size, self.windows.along.stride as usize);
         let lanes = <T::V<I> as Simd<T>>::N;
         let offsets: [usize; N] = std::array::from_fn(|c| self.windows.offsets[self.first + c] as usize);
-        assert!(sums.len() >= (N - 1) * self.wide + lanes);
-        assert!(self.adjoints.len() >= (self.bases.len() * rows - 1) * self.wide + lanes);
+        assert!(sums.len() >= (N - 1) * self.wide + R * lanes);
+        assert!(self.adjoints.len() >= (self.bases.len() * rows - 1) * self.wide + R * lanes);
         // SAFETY: both slices are long enough, just checked, and so is the image, as the caller has checked; the instructions
         // are those of the kernel
         unsafe {
-            let mut local: [T::V<I>; N] = std::array::from_fn(|c| Simd::<T>::load(sums.as_ptr().add(c * self.wide)));
+            let place = |c: usize, r: usize| c * self.wide + r * lanes;
+            let mut local: [[T::V<I>; R]; N] =
+                std::array::from_fn(|c| std::array::from_fn(|r| Simd::<T>::load(sums.as_ptr().add(place(c, r)))));
             let mut adjoint = self.adjoints.as_ptr();
             for &base in self.bases {
                 let mut at = self.image.as_ptr().add(base as usize);
                 for _ in 0..rows {
-                    let d: T::V<I> = Simd::<T>::load(adjoint);
+                    let d: [T::V<I>; R] = std::array::from_fn(|r| Simd::<T>::load(adjoint.add(r * lanes)));
                     for (sum, &offset) in local.iter_mut().zip(&offsets) {
-                        *sum = <T::V<I> as Simd<T>>::splat(*at.add(offset)).times_plus(d, *sum);
+                        let x = <T::V<I> as Simd<T>>::splat(*at.add(offset));
+                        for (s, &d) in sum.iter_mut().zip(&d) {
+                            *s = x.times_plus(d, *s);
+                        }
                     }
                     adjoint = adjoint.wrapping_add(self.wide);
                     at = at.wrapping_add(step);
                 }
             }
-            for (c, &sum) in local.iter().enumerate() {
-                Simd::<T>::store(sum, sums.as_mut_ptr().add(c * self.wide));
+            for (c, sum) in local.iter().enumerate() {
+                for (r, &s) in sum.iter().enumerate() {
+                    Simd::<T>::store(s, sums.as_mut_ptr().add(place(c, r)));
+                }
             }
         }
         N

@@ -3,7 +3,7 @@
 use super::Options;
 use super::error::{Fault, cut, refuse};
 use super::messages::{AttributeProto, NodeProto};
-use super::values::{Budget, Data, Known, MAX_RANK, Value, count, read};
+use super::values::{Budget, Data, Known, MAX_RANK, Value, count, place, read};
 use crease_core::{Atom, Builder, Kink, Lane, Layout, Op, Rational, Shape};
 
 /// What an operator gives.
@@ -17,6 +17,8 @@ pub(super) struct Call<'c> {
     pub opset: i64,
     pub node: &'c NodeProto,
     pub args: Vec<Option<Value>>,
+    /// Which arguments are integers that are computed.
+    pub whole: Vec<bool>,
 }
 
 /// One value as the result.
@@ -56,7 +58,21 @@ impl Call<'_> {
         match v {
             Value::Real(a) => Ok(*a),
             Value::Known(k) => k.atom(self.b),
+            Value::Masked(m) => refuse(format!(
+                "its argument is minus infinity at {}, and only sums, choices, what moves numbers about, and a Softmax, LogSoftmax or ReduceLogSumExp at the end take that",
+                place(m.gone.iter().position(|&g| g).unwrap_or(0), &m.dims)
+            )),
         }
+    }
+
+    /// Whether an argument is computed from inputs, and so no constant.
+    pub fn is_computed(&self, i: usize) -> bool {
+        self.arg(i).is_some_and(|v| v.known().is_none())
+    }
+
+    /// Whether an argument holds integers that are computed: they are numbers here, but a runtime rounds what it makes of them.
+    pub fn is_whole(&self, i: usize) -> bool {
+        self.whole.get(i) == Some(&true)
     }
 
     /// The shape of an argument.
@@ -74,7 +90,7 @@ impl Call<'_> {
         match self.arg(i) {
             None => Ok(None),
             Some(Value::Known(k)) => Ok(Some(k)),
-            Some(Value::Real(_)) => refuse(format!(
+            Some(Value::Real(_) | Value::Masked(_)) => refuse(format!(
                 "its {what} must be a constant, but is computed from inputs; only values may be computed"
             )),
         }
@@ -162,6 +178,13 @@ impl Call<'_> {
     pub fn word(&self, name: &str, default: &str) -> Result<String, Fault> {
         let text = |a: &AttributeProto| String::from_utf8(a.s.as_ref()?.to_vec()).ok();
         Ok(self.typed(name, text, "word")?.unwrap_or_else(|| default.into()))
+    }
+
+    /// Words, if there are any.
+    pub fn words(&self, name: &str) -> Result<Option<Vec<String>>, Fault> {
+        let word = |s: &prost::bytes::Bytes| String::from_utf8(s.to_vec()).ok();
+        let texts = |a: &AttributeProto| a.strings.iter().map(word).collect::<Option<Vec<_>>>();
+        Ok(self.typed(name, texts, "list of words")?.filter(|words| !words.is_empty()))
     }
 
     /// A word of a few; the first one unless it is given.

@@ -46,7 +46,7 @@ pub(super) fn fold(operator: &str, c: &mut Call<'_>) -> Result<Option<Vec<Value>
             }
             all
         }
-        ("Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or", [a, b]) => {
+        ("Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor", [a, b]) => {
             compare(c, operator, a, b)?
         }
         ("Not" | "Neg" | "Abs" | "Floor" | "Ceil" | "Sqrt", [a]) => unary(operator, a)?,
@@ -129,6 +129,16 @@ fn whole(operator: &str, x: i64, y: i64, fmod: bool) -> Option<i64> {
 
 /// The result, if it is a double.
 fn exact(operator: &str, x: f64, y: f64) -> Option<f64> {
+    if x == f64::NEG_INFINITY || y == f64::NEG_INFINITY {
+        // masks: what is added to minus infinity, and what is compared with it
+        return match operator {
+            "Add" => Some(x + y),
+            "Min" => Some(x.min(y)),
+            "Max" => Some(x.max(y)),
+            _ => None,
+        }
+        .filter(|r| !r.is_nan());
+    }
     let (a, b) = (Rational::from_f64(x)?, Rational::from_f64(y)?);
     let r = match operator {
         "Add" => a + b,
@@ -157,9 +167,10 @@ fn compare(c: &mut Call<'_>, operator: &str, a: &Known, b: &Known) -> Result<Opt
             "And" => x.iter().zip(y.iter()).map(|(&x, &y)| x && y).collect(),
             "Or" => x.iter().zip(y.iter()).map(|(&x, &y)| x || y).collect(),
             "Equal" => x.iter().zip(y.iter()).map(|(x, y)| x == y).collect(),
+            "Xor" => x.iter().zip(y.iter()).map(|(x, y)| x != y).collect(),
             _ => return Ok(None),
         },
-        (_, _) if matches!(operator, "And" | "Or") => return Ok(None),
+        (_, _) if matches!(operator, "And" | "Or" | "Xor") => return Ok(None),
         (Data::Int(x), Data::Int(y)) => x.iter().zip(y.iter()).map(|(x, y)| holds(Some(x.cmp(y)))).collect(),
         (Data::Float(x), Data::Float(y)) => x.iter().zip(y.iter()).map(|(x, y)| holds(x.partial_cmp(y))).collect(),
         _ => return Ok(None),

@@ -1,14 +1,15 @@
 //! A graph as a program: inputs, weights, then node by node.
 
+use super::branches::{Graph, Parts};
 use super::call::Call;
-use super::error::{Fault, OnnxError, cut};
-use super::messages::{DimensionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
+use super::error::{Fault, OnnxError, cut, refuse};
+use super::messages::{DimensionProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use super::operators::{self, needs_numbers};
 use super::order::{order, shown};
-use super::values::{self, Budget, Kind, MAX_RANK, Value, kind};
+use super::values::{self, Budget, Data, Kind, Known, MAX_RANK, Value, count, kind};
 use super::{Network, OPSETS, Options, Weights, weigh};
 use crate::point::identifier;
-use crease_core::{Builder, Constant, Origin, Shape};
+use crease_core::{Atom, Builder, Constant, Origin, Shape};
 use prost::Message;
 use prost::bytes::Bytes;
 use std::collections::{HashMap, HashSet};
@@ -25,10 +26,12 @@ pub(super) fn read(bytes: &[u8], options: &Options<'_>) -> Result<Network, OnnxE
         return limit(format!("has {parts} parts"), limits.parts);
     }
     // raw data stays where it is
-    let model = ModelProto::decode(Bytes::copy_from_slice(bytes)).map_err(|e| OnnxError::Malformed(e.to_string()))?;
-    let graph = model.graph.as_ref().ok_or_else(|| OnnxError::Malformed("it has no graph".into()))?;
+    let mut model =
+        ModelProto::decode(Bytes::copy_from_slice(bytes)).map_err(|e| OnnxError::Malformed(e.to_string()))?;
+    let graph = model.graph.take().ok_or_else(|| OnnxError::Malformed("it has no graph".into()))?;
     let opset = opset(&model)?;
-    Reading::new(graph, options, opset)?.read()
+    let graph = Graph::new(graph, &mut Parts { count: parts, limit: limits.parts })?;
+    Reading::new(&graph, options, opset)?.read()
 }
 
 /// The version of the operators of ONNX itself.
@@ -46,21 +49,26 @@ fn opset(model: &ModelProto) -> Result<i64, OnnxError> {
     }
 }
 
-struct Reading<'g> {
-    graph: &'g GraphProto,
-    options: &'g Options<'g>,
-    opset: i64,
-    budget: Budget,
-    builder: Builder,
-    initializers: HashMap<&'g str, &'g TensorProto>,
-    values: HashMap<&'g str, Value>,
+pub(super) struct Reading<'g> {
+    pub(super) graph: &'g Graph,
+    pub(super) options: &'g Options<'g>,
+    pub(super) opset: i64,
+    pub(super) budget: Budget,
+    pub(super) builder: Builder,
+    pub(super) initializers: HashMap<&'g str, &'g TensorProto>,
+    pub(super) values: HashMap<&'g str, Value>,
+    /// The names of integers that are computed.
+    pub(super) whole: HashSet<&'g str>,
     weights: Vec<(String, Constant)>,
+    /// The names of the inputs that are no variables.
+    given: Vec<String>,
 }
 
 impl<'g> Reading<'g> {
-    fn new(graph: &'g GraphProto, options: &'g Options<'g>, opset: i64) -> Result<Self, OnnxError> {
+    pub(super) fn new(graph: &'g Graph, options: &'g Options<'g>, opset: i64) -> Result<Self, OnnxError> {
+        let proto = &graph.proto;
         let mut initializers = HashMap::new();
-        for t in &graph.initializer {
+        for t in &proto.initializer {
             if t.name().is_empty() {
                 return Err(OnnxError::Malformed("an initializer has no name".into()));
             }
@@ -68,14 +76,14 @@ impl<'g> Reading<'g> {
                 return Err(OnnxError::Malformed(format!("there are two initializers named `{}`", cut(t.name()))));
             }
         }
-        if let Some(t) = graph.sparse_initializer.first() {
+        if let Some(t) = proto.sparse_initializer.first() {
             let name = cut(t.values.as_ref().map_or("", |v| v.name()));
             return Err(OnnxError::Tensor {
                 name,
                 why: "sparse tensors are not supported; store all of its numbers".into(),
             });
         }
-        let name = if graph.name().is_empty() { "model" } else { graph.name() };
+        let name = if proto.name().is_empty() { "model" } else { proto.name() };
         Ok(Reading {
             graph,
             options,
@@ -84,12 +92,14 @@ impl<'g> Reading<'g> {
             builder: Builder::new(name),
             initializers,
             values: HashMap::new(),
+            whole: HashSet::new(),
             weights: Vec::new(),
+            given: Vec::new(),
         })
     }
 
     fn read(mut self) -> Result<Network, OnnxError> {
-        let graph = self.graph;
+        let graph = &self.graph.proto;
         let ports: Vec<&ValueInfoProto> =
             graph.input.iter().filter(|i| !self.initializers.contains_key(i.name())).collect();
         let given: Vec<&str> = ports.iter().map(|p| p.name()).chain(self.initializers.keys().copied()).collect();
@@ -98,25 +108,37 @@ impl<'g> Reading<'g> {
         if let Some(twice) = graph.input.iter().find(|i| !listed.insert(i.name())) {
             return Err(OnnxError::Malformed(format!("there are two inputs named `{}`", cut(twice.name()))));
         }
-        let sorted = order(&graph.node, &given, &outputs)?;
+        let needs = self.graph.needs();
+        let sorted = order(&graph.node, &needs, &given, &outputs)?;
         self.inputs(&ports)?;
-        self.enter_weights(&sorted, &outputs)?;
-        let model: Arc<str> = self.options.name.into();
-        for &i in &sorted {
-            self.node(&graph.node[i], &model)?;
-        }
+        self.enter_weights(&sorted, &needs, &outputs)?;
+        let results = self.nodes(&sorted)?;
         let mut atoms = Vec::new();
-        for &name in &outputs {
-            let value = self.value(name)?;
-            let atom = match &value {
-                Value::Real(a) => Ok(*a),
-                Value::Known(k) => k.atom(&mut self.builder),
-            };
-            atoms.push(atom.map_err(|f| port(name, f))?);
+        for (value, name) in results.iter().zip(&outputs) {
+            atoms.push(self.result(value).map_err(|f| port(name, f))?);
         }
         let program = self.builder.finish(&atoms).map_err(|e| OnnxError::Malformed(e.to_string()))?;
         let outputs = outputs.iter().map(|n| n.to_string()).collect();
-        Ok(Network { program, outputs, weights: self.weights, opset: self.opset })
+        Ok(Network { program, outputs, weights: self.weights, given: self.given, opset: self.opset })
+    }
+
+    /// Node after node; what the outputs of the graph stand for then.
+    pub(super) fn nodes(&mut self, sorted: &[usize]) -> Result<Vec<Value>, OnnxError> {
+        let model: Arc<str> = self.options.name.into();
+        for &i in sorted {
+            self.node(i, &model)?;
+        }
+        let graph = self.graph;
+        graph.proto.output.iter().map(|o| self.value(o.name())).collect()
+    }
+
+    /// A value as the output of a program.
+    pub(super) fn result(&mut self, value: &Value) -> Result<Atom, Fault> {
+        match value {
+            Value::Real(a) => Ok(*a),
+            Value::Known(k) => k.numbers().unwrap_or_else(|| k.clone()).atom(&mut self.builder),
+            Value::Masked(_) => refuse("some of its numbers are minus infinity"),
+        }
     }
 
     /// Declares the inputs of the graph.
@@ -140,15 +162,8 @@ impl<'g> Reading<'g> {
             let Some(tensor) = p.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()) else {
                 return fail("it is no tensor; inputs that are sequences, maps or optional are not supported".into());
             };
-            match kind(tensor.elem_type()) {
-                Err(why) => return fail(why),
-                Ok((Kind::Float, ..)) => {}
-                Ok((_, _, called)) => {
-                    return fail(format!(
-                        "an input of {called} is not supported, since a function of integers has no derivative; inputs are floats"
-                    ));
-                }
-            }
+            let (of, _, called) = kind(tensor.elem_type()).map_err(|why| OnnxError::Port { name: cut(name), why })?;
+            let numbers = if of == Kind::Float { None } else { Some(self.numbers_of(name, called)?) };
             let dims = match (&tensor.shape, self.given_shape(p)) {
                 (Some(shape), _) if shape.dim.len() > MAX_RANK => {
                     return fail(format!("it has {} axes; there may be {MAX_RANK}", shape.dim.len()));
@@ -160,11 +175,47 @@ impl<'g> Reading<'g> {
                 (None, Some(dims)) => dims.to_vec(),
                 (None, None) => return fail("the file does not say its shape; give a point that has one".into()),
             };
+            if let Some(numbers) = numbers {
+                self.fixed(name, of, numbers, dims)?;
+                continue;
+            }
             let shape = Shape::new(dims).map_err(|e| OnnxError::Port { name: cut(name), why: e.to_string() })?;
             let atom = self.builder.input(name, shape);
             let atom = atom.map_err(|e| OnnxError::Port { name: cut(name), why: e.to_string() })?;
             self.values.insert(name, Value::Real(atom));
         }
+        Ok(())
+    }
+
+    /// The numbers that are given for an input.
+    fn numbers_of(&self, name: &str, called: &str) -> Result<Vec<i64>, OnnxError> {
+        let why = match self.options.given.map(|given| given(name)) {
+            Some(Ok(Some(numbers))) => return Ok(numbers),
+            Some(Err(why)) => why,
+            Some(Ok(None)) | None => format!(
+                "an input of {called} is no variable, since a function of integers has no derivative; give its numbers in the point, as in --at point.json"
+            ),
+        };
+        Err(OnnxError::Port { name: cut(name), why })
+    }
+
+    /// An input of integers or truth values is no variable, for a function of it has no derivative: its numbers are given, and constants.
+    fn fixed(&mut self, name: &'g str, of: Kind, numbers: Vec<i64>, dims: Vec<usize>) -> Result<(), OnnxError> {
+        let fail = |why: String| Err(OnnxError::Port { name: cut(name), why });
+        let n = count(&dims).map_err(|f| port(name, f))?;
+        if numbers.len() != n {
+            return fail(format!("its shape {dims:?} needs {n} numbers, but the point has {} for it", numbers.len()));
+        }
+        self.budget.spend(n).map_err(|f| port(name, f))?;
+        let data = match of {
+            Kind::Bool if numbers.iter().any(|i| !(0..=1).contains(i)) => {
+                return fail("its truth values must be 0 or 1".into());
+            }
+            Kind::Bool => Data::Bool(numbers.iter().map(|&i| i == 1).collect()),
+            _ => Data::Int(numbers.into()),
+        };
+        self.values.insert(name, Value::Known(Known { dims, data }));
+        self.given.push(name.into());
         Ok(())
     }
 
@@ -231,22 +282,18 @@ impl<'g> Reading<'g> {
     }
 
     /// Declares weights as inputs, if they are to be; those that say how something is computed stay what they are.
-    fn enter_weights(&mut self, sorted: &[usize], outputs: &[&str]) -> Result<(), OnnxError> {
+    fn enter_weights(&mut self, sorted: &[usize], needs: &[Vec<&str>], outputs: &[&str]) -> Result<(), OnnxError> {
         if self.options.weights == Weights::Constants {
             return Ok(());
         }
         let mut used: HashSet<&str> = outputs.iter().copied().collect();
         let mut fixed: HashSet<&str> = HashSet::new();
-        for &i in sorted {
-            let node = &self.graph.node[i];
-            for (position, name) in node.input.iter().enumerate() {
-                used.insert(name);
-                if needs_numbers(node.op_type(), position) {
-                    fixed.insert(name);
-                }
-            }
+        used.extend(sorted.iter().flat_map(|&i| &needs[i]));
+        for node in self.graph.nodes() {
+            let numbers = |i: &usize| needs_numbers(node.op_type(), *i);
+            fixed.extend((0..node.input.len()).filter(numbers).map(|i| &node.input[i][..]));
         }
-        for t in &self.graph.initializer {
+        for t in &self.graph.proto.initializer {
             let is_float = kind(t.data_type()).is_ok_and(|(of, ..)| of == Kind::Float);
             if !is_float || !used.contains(t.name()) || fixed.contains(t.name()) {
                 continue;
@@ -264,7 +311,7 @@ impl<'g> Reading<'g> {
     }
 
     /// What a name stands for. A constant of the file is read when it is first asked for.
-    fn value(&mut self, name: &'g str) -> Result<Value, OnnxError> {
+    pub(super) fn value(&mut self, name: &'g str) -> Result<Value, OnnxError> {
         if let Some(value) = self.values.get(name) {
             return Ok(value.clone());
         }
@@ -279,7 +326,9 @@ impl<'g> Reading<'g> {
         Ok(Value::Known(known))
     }
 
-    fn node(&mut self, node: &'g NodeProto, model: &Arc<str>) -> Result<(), OnnxError> {
+    fn node(&mut self, i: usize, model: &Arc<str>) -> Result<(), OnnxError> {
+        let graph = self.graph;
+        let node = &graph.proto.node[i];
         let args = node.input.iter().map(|n| if n.is_empty() { Ok(None) } else { self.value(n).map(Some) });
         let args = args.collect::<Result<Vec<_>, _>>()?;
         let name = shown(node);
@@ -289,6 +338,15 @@ impl<'g> Reading<'g> {
             None => origin,
         }));
         let operator = operators::find(node, &name)?;
+        let in_node = |fault: Fault| match fault {
+            Fault::Node(why) => OnnxError::Node { operator: cut(node.op_type()), node: name.clone(), why },
+            Fault::Whole(error) => error,
+        };
+        if let Some(branches) = &graph.branches[i] {
+            let results = self.conditional(branches, &args, &in_node)?;
+            return self.keep(node, &name, results);
+        }
+        let whole: Vec<bool> = node.input.iter().map(|n| self.whole.contains(&n[..])).collect();
         let mut call = Call {
             b: &mut self.builder,
             budget: &mut self.budget,
@@ -296,11 +354,19 @@ impl<'g> Reading<'g> {
             opset: self.opset,
             node,
             args,
+            whole: whole.clone(),
         };
-        let results = operator.apply(&mut call).map_err(|fault| match fault {
-            Fault::Node(why) => OnnxError::Node { operator: cut(node.op_type()), node: name.clone(), why },
-            Fault::Whole(error) => error,
-        })?;
+        let results = operator.apply(&mut call).map_err(in_node)?;
+        for (i, output) in node.output.iter().enumerate() {
+            if operators::makes_integers(node, i, &whole) {
+                self.whole.insert(output);
+            }
+        }
+        self.keep(node, &name, results)
+    }
+
+    /// The results of a node under their names.
+    fn keep(&mut self, node: &'g NodeProto, name: &str, results: Vec<Value>) -> Result<(), OnnxError> {
         for (i, output) in node.output.iter().enumerate().filter(|(_, n)| !n.is_empty()) {
             let Some(result) = results.get(i) else {
                 let why = format!(
@@ -309,7 +375,7 @@ impl<'g> Reading<'g> {
                     cut(output),
                     results.len()
                 );
-                return Err(OnnxError::Node { operator: cut(node.op_type()), node: name, why });
+                return Err(OnnxError::Node { operator: cut(node.op_type()), node: name.into(), why });
             };
             self.values.insert(output, result.clone());
         }

@@ -1,5 +1,5 @@
-//! The messages of ONNX files, as far as they are read: numbers and names of the fields are those of `onnx.proto`, everything else in a
-//! file is passed over. Public so that a model can be written down as a value and encoded, as the tests do.
+//! The messages of ONNX files, as far as they are read or written: numbers and names of the fields are those of `onnx.proto`, everything
+//! else in a file is passed over. Public so that a model can be written down as a value and encoded, as the tests do.
 //!
 //! ```
 //! use crease_formats::onnx::messages::{GraphProto, ModelProto};
@@ -18,12 +18,24 @@ pub struct ModelProto {
     /// The version of the format.
     #[prost(int64, optional, tag = "1")]
     pub ir_version: Option<i64>,
+    /// What made the file.
+    #[prost(string, optional, tag = "2")]
+    pub producer_name: Option<String>,
+    /// Which version of it.
+    #[prost(string, optional, tag = "3")]
+    pub producer_version: Option<String>,
+    /// What there is to say about the network.
+    #[prost(string, optional, tag = "6")]
+    pub doc_string: Option<String>,
     /// The network.
     #[prost(message, optional, tag = "7")]
     pub graph: Option<GraphProto>,
     /// Which versions of which sets of operators.
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSetIdProto>,
+    /// Facts about the network, by their names.
+    #[prost(message, repeated, tag = "14")]
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 /// A set of operators.
@@ -101,12 +113,18 @@ pub struct AttributeProto {
     /// A tensor.
     #[prost(message, optional, tag = "5")]
     pub t: Option<TensorProto>,
+    /// A graph, as the bytes of its message, so that decoding does not recurse.
+    #[prost(bytes = "bytes", optional, tag = "6")]
+    pub g: Option<Bytes>,
     /// Numbers.
     #[prost(float, repeated, packed = "false", tag = "7")]
     pub floats: Vec<f32>,
     /// Integers.
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
+    /// Texts.
+    #[prost(bytes = "bytes", repeated, tag = "9")]
+    pub strings: Vec<Bytes>,
     /// Of which kind it is.
     #[prost(int32, optional, tag = "20")]
     pub r#type: Option<i32>,

@@ -15,13 +15,18 @@
 //! [`OnnxError`] with the operator and the node. Hostile files are refused within [`Limits`]: lengths are checked before anything is
 //! allocated for them, and constants and tables of indices share one limit. No file is opened: data outside the model comes from a function of the caller.
 //!
-//! Deliberately absent: control flow and other subgraphs, sequences, quantised operators, training, operators of other domains, operators whose
-//! results jump (rounding, argmax) or depend on numbers in other ways than as values of a function.
+//! Inputs of integers or truth values are no variables: their numbers are given with the point ([`Options::given`]) and are constants. Roundings, positions and
+//! comparisons of computed numbers are operations of programs, as are the two branches of an `If`. Minus infinity is read where a softmax makes 0 of it.
+//!
+//! Deliberately absent: loops and functions, sequences, quantised operators, training, operators of other domains.
 //!
 //! The numbers are real numbers. A runtime rounds after each operation, so its results differ in the last digits, and at ties it may round to either side.
 
+mod branches;
 mod call;
+mod conditional;
 mod error;
+mod external;
 mod fold;
 mod graph;
 pub mod messages;
@@ -29,9 +34,12 @@ mod operators;
 mod order;
 mod values;
 mod weigh;
+mod write;
 
 pub use error::OnnxError;
+pub use external::{External, read_beside};
 pub use operators::operators;
+pub use write::{Element, WRITTEN_OPSET, WriteError, WriteOptions, write_onnx};
 
 use crease_core::{Constant, Program};
 
@@ -87,27 +95,11 @@ impl Default for Limits {
     }
 }
 
-/// Data of a tensor that lies outside the model file. The location is relative and stays inside the folder as far as its text tells; who opens it
-/// sees to links.
-///
-/// ```
-/// use crease_formats::onnx::{External, Options};
-/// let read = |e: &External| if e.location == "weights.bin" { Ok(vec![0; e.length]) } else { Err("no such file".into()) };
-/// let options = Options { external: Some(&read), ..Options::default() };
-/// assert!(options.external.is_some());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct External {
-    /// The file, relative to the folder of the model, with `/` between its parts.
-    pub location: String,
-    /// The first byte.
-    pub offset: u64,
-    /// How many bytes.
-    pub length: usize,
-}
-
 /// Reads data outside the model file, or says why not.
 pub type ReadExternal<'a> = &'a dyn Fn(&External) -> Result<Vec<u8>, String>;
+
+/// The numbers of an input that is no variable, in row-major order, by its name; nothing if there are none; or why they will not do.
+pub type ReadGiven<'a> = &'a dyn Fn(&str) -> Result<Option<Vec<i64>>, String>;
 
 /// How to read a model.
 ///
@@ -129,6 +121,9 @@ pub struct Options<'a> {
     /// Shapes of inputs that are known, such as those of a point. Where they have as many axes as the input, they say the sizes that the file
     /// leaves open. An empty name stands for every input.
     pub shapes: &'a [(String, Vec<usize>)],
+    /// The numbers of inputs of integers and truth values, such as tokens and masks; without them such an input is refused. Their shapes are among `shapes` or follow from
+    /// the file.
+    pub given: Option<ReadGiven<'a>>,
     /// How to read data outside the file; nothing if that is refused.
     pub external: Option<ReadExternal<'a>>,
     /// How far to go.
@@ -143,6 +138,7 @@ impl Default for Options<'_> {
             batch: 1,
             dims: &[],
             shapes: &[],
+            given: None,
             external: None,
             limits: Limits::default(),
         }
@@ -158,6 +154,8 @@ pub struct Network {
     pub outputs: Vec<String>,
     /// The weights that are inputs, by their names, with the values that the file has for them; nothing if they are constants.
     pub weights: Vec<(String, Constant)>,
+    /// The names of the inputs of the graph that are no variables: integers and truth values, which were given.
+    pub given: Vec<String>,
     /// The version of the set of operators.
     pub opset: i64,
 }
@@ -182,7 +180,7 @@ pub struct Network {
 /// };
 /// let graph = GraphProto { node: vec![node], input: vec![port("x")], output: vec![port("y")], ..Default::default() };
 /// let opset = OperatorSetIdProto { domain: None, version: Some(17) };
-/// let model = ModelProto { ir_version: Some(8), graph: Some(graph), opset_import: vec![opset] };
+/// let model = ModelProto { ir_version: Some(8), graph: Some(graph), opset_import: vec![opset], ..Default::default() };
 ///
 /// let network = parse_onnx(&model.encode_to_vec(), &Options::default())?;
 /// assert_eq!(network.program.to_string(), "program model(x[2]) {\n  let v1 = relu(x)\n  return v1\n}\n");

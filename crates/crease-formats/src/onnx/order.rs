@@ -10,7 +10,13 @@ use std::collections::HashMap;
 /// Who makes a name: a node, or nobody, since it is given.
 type Makers<'g> = HashMap<&'g str, Option<usize>>;
 
-pub(super) fn order(nodes: &[NodeProto], given: &[&str], outputs: &[&str]) -> Result<Vec<usize>, OnnxError> {
+/// `needs` has the names that each node needs.
+pub(super) fn order(
+    nodes: &[NodeProto],
+    needs: &[Vec<&str>],
+    given: &[&str],
+    outputs: &[&str],
+) -> Result<Vec<usize>, OnnxError> {
     let mut makers: Makers<'_> = given.iter().map(|&name| (name, None)).collect();
     for (i, node) in nodes.iter().enumerate() {
         for name in node.output.iter().filter(|n| !n.is_empty()) {
@@ -29,8 +35,8 @@ pub(super) fn order(nodes: &[NodeProto], given: &[&str], outputs: &[&str]) -> Re
     let mut missing = vec![0usize; nodes.len()];
     let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (i, node) in nodes.iter().enumerate() {
-        for name in node.input.iter().filter(|n| !n.is_empty()) {
-            match makers.get(&name[..]) {
+        for &name in &needs[i] {
+            match makers.get(name) {
                 None => return Err(undefined(name, format!("node `{}` needs", shown(node)))),
                 Some(None) => {}
                 Some(Some(maker)) => {
@@ -67,13 +73,12 @@ pub(super) fn order(nodes: &[NodeProto], given: &[&str], outputs: &[&str]) -> Re
         if let Some(Some(i)) = makers.get(name)
             && !std::mem::replace(&mut needed[*i], true)
         {
-            pending.extend(nodes[*i].input.iter().map(String::as_str).filter(|n| !n.is_empty()));
+            pending.extend(&needs[*i]);
         }
     }
     // as the file has it, where it is sorted
     let in_file = sorted.iter().enumerate().all(|(place, _)| {
-        let node = &nodes[place];
-        node.input.iter().all(|n| makers.get(&n[..]).copied().flatten().is_none_or(|maker| maker < place))
+        needs[place].iter().all(|n| makers.get(n).copied().flatten().is_none_or(|maker| maker < place))
     });
     if in_file {
         sorted = (0..nodes.len()).collect();

@@ -21,6 +21,19 @@ pub(super) enum Value {
     Real(Atom),
     /// Numbers that are known.
     Known(Known),
+    /// Numbers that the program computes, but for some that are minus infinity: what is masked in front of a softmax.
+    Masked(Masked),
+}
+
+/// Numbers of which some are minus infinity. No real number is that, so only what has a value there takes it: sums, what moves numbers about, and
+/// softmax.
+#[derive(Clone, Debug)]
+pub(super) struct Masked {
+    /// The numbers; where it is minus infinity, any.
+    pub numbers: Atom,
+    pub dims: Vec<usize>,
+    /// Where it is minus infinity.
+    pub gone: Arc<[bool]>,
 }
 
 /// Numbers that are known, in row-major order. Unlike a value of a program it may be empty.
@@ -139,11 +152,32 @@ impl Known {
         let Data::Float(data) = &self.data else {
             return refuse("it computes with integers or truth values, and those must be known when the file is read");
         };
+        if let Some(i) = data.iter().position(|x| !x.is_finite()) {
+            return refuse(format!(
+                "its constant is {} at {}, which is no number; minus infinity is read where it is added or chosen in front of a Softmax",
+                data[i],
+                place(i, &self.dims)
+            ));
+        }
         if self.dims.is_empty() && data.len() == 1 {
             return Ok(b.constant_f64(data[0])?);
         }
         let constant = Constant::new(Shape::new(self.dims.clone())?, data.clone())?;
         Ok(b.push1(Op::Constant(constant), &[])?)
+    }
+
+    /// Integers and truth values as the numbers that they are, if every one of them is a double.
+    pub fn numbers(&self) -> Option<Known> {
+        let exact = |i: &i64| i.unsigned_abs() <= 1 << 53;
+        match &self.data {
+            Data::Float(_) => Some(self.clone()),
+            Data::Int(d) => {
+                d.iter().all(exact).then(|| Known::floats(self.dims.clone(), d.iter().map(|&i| i as f64).collect()))
+            }
+            Data::Bool(d) => {
+                Some(Known::floats(self.dims.clone(), d.iter().map(|&t| f64::from(u8::from(t))).collect()))
+            }
+        }
     }
 
     /// The only number there is, exactly.
@@ -161,13 +195,14 @@ impl Value {
         match self {
             Value::Real(a) => b.shape(*a).dims().to_vec(),
             Value::Known(k) => k.dims.clone(),
+            Value::Masked(m) => m.dims.clone(),
         }
     }
 
     pub fn known(&self) -> Option<&Known> {
         match self {
             Value::Known(k) => Some(k),
-            Value::Real(_) => None,
+            Value::Real(_) | Value::Masked(_) => None,
         }
     }
 
@@ -190,6 +225,15 @@ impl Value {
                 budget.spend(n)?;
                 Ok(Value::Known(k.pick(dims, layout.iter())))
             }
+            Value::Masked(m) => {
+                if layout.len() != n || !layout.fits(m.gone.len()) {
+                    return refuse(format!("its indices leave the shape {:?}", m.dims));
+                }
+                budget.spend(n)?;
+                let gone = layout.iter().map(|i| m.gone[i]).collect();
+                let numbers = b.view(m.numbers, layout, Shape::new(dims.clone())?)?;
+                Ok(Value::Masked(Masked { numbers, dims, gone }))
+            }
         }
     }
 
@@ -202,8 +246,23 @@ impl Value {
         Ok(match self {
             Value::Real(a) => Value::Real(b.reshape(*a, &Shape::new(dims)?)?),
             Value::Known(k) => Value::Known(Known { dims, data: k.data.clone() }),
+            Value::Masked(m) => {
+                let numbers = b.reshape(m.numbers, &Shape::new(dims.clone())?)?;
+                Value::Masked(Masked { numbers, dims, gone: m.gone.clone() })
+            }
         })
     }
+}
+
+/// An element by its indices.
+pub(super) fn place(mut i: usize, dims: &[usize]) -> String {
+    let mut at = Vec::new();
+    for &d in dims.iter().rev() {
+        at.push(i % d.max(1));
+        i /= d.max(1);
+    }
+    at.reverse();
+    format!("{at:?}")
 }
 
 /// What the numbers of a type are here.

@@ -22,7 +22,7 @@ enum Kind {
 fn inside(kind: Kind, field: u64) -> Option<Kind> {
     Some(match (kind, field) {
         (Kind::Model, 7) => Kind::Graph,
-        (Kind::Model, 8) => Kind::Other,
+        (Kind::Model, 2 | 3 | 6 | 8 | 14) => Kind::Other,
         (Kind::Graph, 1) => Kind::Node,
         (Kind::Graph, 5) => Kind::Tensor,
         (Kind::Graph, 11 | 12) => Kind::Value,
@@ -41,9 +41,18 @@ fn inside(kind: Kind, field: u64) -> Option<Kind> {
 
 /// The number of messages and texts in a file.
 pub(super) fn parts(bytes: &[u8]) -> Result<usize, String> {
+    inside_of(bytes, Kind::Model)
+}
+
+/// The same of a graph alone, such as a branch. The bytes of graphs inside it are not looked into.
+pub(super) fn parts_of_graph(bytes: &[u8]) -> Result<usize, String> {
+    inside_of(bytes, Kind::Graph)
+}
+
+fn inside_of(bytes: &[u8], kind: Kind) -> Result<usize, String> {
     let mut count = 0;
     // where each open message ends, and what it is
-    let mut open = vec![(bytes.len(), Kind::Model)];
+    let mut open = vec![(bytes.len(), kind)];
     let mut at = 0;
     while let Some(&(end, kind)) = open.last() {
         if at == end {

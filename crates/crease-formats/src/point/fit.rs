@@ -1,7 +1,7 @@
 //! Points for networks, whose files have names and shapes of their own making.
 
 use super::Point;
-use crease_core::{Program, Shape};
+use crease_core::{Program, Rational, Shape};
 
 /// A name as the language writes it: what is no letter, digit or underscore becomes an underscore.
 pub(crate) fn identifier(name: &str) -> String {
@@ -51,6 +51,40 @@ impl Point {
             }
         }
         fitted
+    }
+
+    /// The integers that the point has for an input of a network that is no variable, by its name as the file or as the language writes it; see
+    /// [`Options::given`](crate::onnx::Options::given).
+    ///
+    /// ```
+    /// let point = crease_formats::parse_point("input_ids=[[3,1]],x=1/2")?;
+    /// assert_eq!(point.integers("input.ids"), Ok(Some(vec![3, 1])));
+    /// assert_eq!(point.integers("mask"), Ok(None));
+    /// assert_eq!(point.integers("x").unwrap_err(), "0.5 is no integer of 64 bits");
+    /// # Ok::<(), crease_formats::PointError>(())
+    /// ```
+    pub fn integers(&self, name: &str) -> Result<Option<Vec<i64>>, String> {
+        let Some((_, values)) = self.get(name).or_else(|| self.get(&identifier(name))) else { return Ok(None) };
+        let whole = |r: &Rational| r.to_string().parse().map_err(|_| format!("{r} is no integer of 64 bits"));
+        values.iter().map(whole).collect::<Result<Vec<i64>, _>>().map(Some)
+    }
+
+    /// The point without some inputs, by their names as a file or as the language writes them.
+    ///
+    /// ```
+    /// let point = crease_formats::parse_point("input_ids=[3,1],x=1/2")?;
+    /// assert!(point.without(&["input.ids".into()]).iter().map(|(name, ..)| name).eq(["x"]));
+    /// # Ok::<(), crease_formats::PointError>(())
+    /// ```
+    #[must_use]
+    pub fn without(&self, names: &[String]) -> Point {
+        let taken = |name: &str| names.iter().any(|n| n == name || identifier(n) == name);
+        let mut rest = Point::default();
+        for (name, shape, values) in self.iter().filter(|(name, ..)| !taken(name)) {
+            // names of a point differ
+            let _ = rest.insert(name.into(), shape.clone(), values.to_vec());
+        }
+        rest
     }
 }
 

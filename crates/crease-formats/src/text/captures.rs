@@ -16,11 +16,13 @@ struct References<'s> {
     /// Whether the next word is the value of a setting, as in `ties=last`.
     setting: bool,
     word_setting: bool,
+    /// The word before `=` or `in` that was read last.
+    bound: Option<&'s str>,
 }
 
 impl<'s> References<'s> {
     fn new(lexer: Lexer<'s>) -> Self {
-        References { lexer, setting: false, word_setting: false }
+        References { lexer, setting: false, word_setting: false, bound: None }
     }
 
     /// The next token, its place, and the name if it refers to a value.
@@ -33,7 +35,11 @@ impl<'s> References<'s> {
             Token::End => return None,
             Token::Word => match self.lexer.peek().map(|l| l.token) {
                 Ok(Token::Open) => {}
-                Ok(Token::Equals) => self.word_setting = is_word_setting(text),
+                Ok(Token::Equals) => {
+                    self.word_setting = is_word_setting(text);
+                    self.bound = Some(text);
+                }
+                Ok(Token::In) => self.bound = Some(text),
                 _ if skipped || functions::lookup(text).is_some() => {}
                 _ => name = Some(text),
             },
@@ -49,35 +55,73 @@ pub(crate) fn is_word_setting(key: &str) -> bool {
     matches!(key, "ties" | "transpose")
 }
 
-/// The names that an expression, perhaps with `let` before it, takes from outside, in order of first appearance.
+/// The names in a scope of their own: of a whole text, or of a block up to its closing brace.
+#[derive(Default)]
+struct Names<'s> {
+    known: HashSet<&'s str>,
+    /// Names after `let` are known only after their statement: in `let y = y + 1` the second y is free.
+    pending: Vec<&'s str>,
+}
+
+/// The names that an expression, perhaps with `let` before it, or the body of a loop behind its opening brace, takes from outside, in order of first
+/// appearance. Bodies of loops have scopes of their own, in which the names of their heads are known.
 pub(crate) fn free_names(lexer: Lexer<'_>) -> Vec<&str> {
     let mut references = References::new(lexer);
     let mut free = Vec::new();
-    let mut known: HashSet<&str> = HashSet::new();
-    // names after `let` are known only after their statement: in `let y = y + 1` the second y is free
-    let mut pending: Vec<&str> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut scopes = vec![Names::default()];
+    // the heads of loops that are being read: how many brackets are open, and what they bind
+    let mut heads: Vec<(usize, Vec<&str>)> = Vec::new();
     let mut in_targets = false;
     loop {
         if in_targets {
             // the word before `=` is not a reference, so the targets are read here
             let Ok(lexeme) = references.lexer.next() else { break };
             match lexeme.token {
-                Token::Word => pending.push(references.lexer.text(lexeme)),
+                Token::Word => {
+                    let name = references.lexer.text(lexeme);
+                    scopes.last_mut().expect("a scope").pending.push(name);
+                }
                 Token::Comma => {}
                 _ => in_targets = false,
             }
             continue;
         }
+        references.bound = None;
         let Some((token, _, name)) = references.next() else { break };
+        let scope = scopes.last_mut().expect("a scope");
         match token {
             Token::Let | Token::Semicolon | Token::Return => {
-                known.extend(pending.drain(..));
+                scope.known.extend(scope.pending.drain(..));
                 in_targets = token == Token::Let;
+            }
+            Token::Repeat | Token::RepeatBack | Token::Scan | Token::ScanBack => heads.push((0, Vec::new())),
+            Token::Open | Token::OpenList => heads.iter_mut().last().into_iter().for_each(|h| h.0 += 1),
+            Token::Close | Token::CloseList => {
+                heads.iter_mut().last().into_iter().for_each(|h| h.0 = h.0.saturating_sub(1));
+            }
+            Token::OpenBlock => {
+                // a brace that ends a head is that of its body; others are those of selections
+                let bound = match heads.last() {
+                    Some((0, _)) => heads.pop().map(|h| h.1).unwrap_or_default(),
+                    _ => Vec::new(),
+                };
+                scopes.push(Names { known: bound.into_iter().collect(), pending: Vec::new() });
+            }
+            Token::CloseBlock => {
+                scopes.pop();
+                if scopes.is_empty() {
+                    break;
+                }
             }
             _ => {}
         }
+        if let (Some(word), Some((1, bound))) = (references.bound, heads.last_mut()) {
+            bound.push(word);
+        }
         if let Some(name) = name
-            && known.insert(name)
+            && !scopes.iter().any(|s| s.known.contains(name))
+            && seen.insert(name)
         {
             free.push(name);
         }
@@ -92,6 +136,10 @@ struct Frame<'s> {
     /// How many brackets are open inside it.
     depth: usize,
     in_arm: bool,
+    /// Whether its own brace was read.
+    opened: bool,
+    /// How many bodies of loops are open inside it.
+    blocks: usize,
     /// The nearest selection around it in whose arm it lies.
     host: Option<usize>,
     /// The names used in its arms, with where they were first used.
@@ -103,7 +151,8 @@ struct Frame<'s> {
 pub(crate) fn captures<'s>(lexer: Lexer<'s>, at: u32) -> HashMap<u32, Vec<&'s str>> {
     let mut references = References::new(lexer);
     let mut out = HashMap::new();
-    let mut frames = vec![Frame { at, depth: 0, in_arm: false, host: None, names: HashMap::new() }];
+    let mut frames =
+        vec![Frame { at, depth: 0, in_arm: false, opened: false, blocks: 0, host: None, names: HashMap::new() }];
     while let Some((token, start, name)) = references.next() {
         let top = frames.len() - 1;
         let frame = &mut frames[top];
@@ -114,12 +163,29 @@ pub(crate) fn captures<'s>(lexer: Lexer<'s>, at: u32) -> HashMap<u32, Vec<&'s st
         }
         match token {
             Token::Select => {
-                frames.push(Frame { at: start, depth: 0, in_arm: false, host, names: HashMap::new() });
+                frames.push(Frame {
+                    at: start,
+                    depth: 0,
+                    in_arm: false,
+                    opened: false,
+                    blocks: 0,
+                    host,
+                    names: HashMap::new(),
+                });
             }
             Token::Open | Token::OpenList => frame.depth += 1,
             Token::Close | Token::CloseList => frame.depth = frame.depth.saturating_sub(1),
             Token::Arrow if frame.depth == 0 => frame.in_arm = true,
             Token::Comma if frame.depth == 0 => frame.in_arm = false,
+            // the brace of a loop; that of the selection itself comes first of all
+            Token::OpenBlock if std::mem::replace(&mut frame.opened, true) => {
+                frame.depth += 1;
+                frame.blocks += 1;
+            }
+            Token::CloseBlock if frame.blocks > 0 => {
+                frame.depth -= 1;
+                frame.blocks -= 1;
+            }
             Token::CloseBlock => {
                 let done = frames.swap_remove(top);
                 if let Some(host) = done.host {

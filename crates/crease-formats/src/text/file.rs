@@ -94,7 +94,7 @@ impl<'s> Parser<'s> {
         let lexeme = self.lexer.next()?;
         let outputs = match lexeme.token {
             Token::Equals => self.expressions()?,
-            Token::OpenBlock => self.block(name, lexeme)?,
+            Token::OpenBlock => self.block(&format!("program `{}`", short(name)), lexeme)?,
             _ => return Err(self.expected("`=` or `{`", lexeme)),
         };
         self.finish(&outputs, lexeme)
@@ -124,16 +124,22 @@ impl<'s> Parser<'s> {
                 None => Shape::scalar(),
             };
             self.input(lexeme, shape)?;
-            let next = self.lexer.peek()?;
-            match next.token {
-                Token::Comma => _ = self.lexer.next()?,
-                Token::Close => {}
-                _ => {
-                    let help = format!("the `(` at {} is still open", self.where_is(open.start));
-                    return Err(self.expected("`,` or `)`", next).help(help));
-                }
+            self.separator(open)?;
+        }
+    }
+
+    /// What may stand behind a member of a list in round brackets: a comma, which is taken, or the end of the list, which stays.
+    pub fn separator(&mut self, open: Lexeme) -> Result<(), TextError> {
+        let next = self.lexer.peek()?;
+        match next.token {
+            Token::Comma => _ = self.lexer.next()?,
+            Token::Close => {}
+            _ => {
+                let help = format!("the `(` at {} is still open", self.where_is(open.start));
+                return Err(self.expected("`,` or `)`", next).help(help));
             }
         }
+        Ok(())
     }
 
     fn input(&mut self, lexeme: Lexeme, shape: Shape) -> Result<(), TextError> {
@@ -178,7 +184,7 @@ impl<'s> Parser<'s> {
     }
 
     /// The statements between braces, up to the closing one.
-    fn block(&mut self, name: &str, open: Lexeme) -> Result<Vec<Atom>, TextError> {
+    pub fn block(&mut self, what: &str, open: Lexeme) -> Result<Vec<Atom>, TextError> {
         loop {
             let lexeme = self.lexer.next()?;
             match lexeme.token {
@@ -186,7 +192,7 @@ impl<'s> Parser<'s> {
                 Token::Semicolon => {}
                 Token::Return => break,
                 Token::CloseBlock => {
-                    let message = format!("program `{}` has no `return`", short(name));
+                    let message = format!("{what} has no `return`");
                     return Err(TextError::new(message, self.place_of(lexeme)).help("end it with `return ...`"));
                 }
                 Token::End => return Err(self.open_block(lexeme, open)),
@@ -200,7 +206,10 @@ impl<'s> Parser<'s> {
         while self.lexer.take(Token::Semicolon)?.is_some() {}
         let end = self.lexer.next()?;
         match end.token {
-            Token::CloseBlock => Ok(outputs),
+            Token::CloseBlock => {
+                self.last_brace = end.end;
+                Ok(outputs)
+            }
             Token::End | Token::Program | Token::Joint => Err(self.open_block(end, open)),
             Token::Let | Token::Return => {
                 Err(TextError::new("nothing may follow `return`", self.place_of(end))

@@ -26,6 +26,16 @@ pub(crate) enum Token {
     Select,
     #[token("else")]
     Else,
+    #[token("repeat")]
+    Repeat,
+    #[token("repeat_back")]
+    RepeatBack,
+    #[token("scan")]
+    Scan,
+    #[token("scan_back")]
+    ScanBack,
+    #[token("in")]
+    In,
     #[token("and")]
     And,
     #[token("or")]

@@ -170,6 +170,7 @@ impl<'s> Parser<'s> {
             Token::Open => Ok(self.open(Frame::Paren { start })),
             Token::OpenList => Ok(self.open(Frame::List { start, base: self.operands.len() })),
             Token::Select => self.open_select(lexeme),
+            Token::Repeat | Token::RepeatBack | Token::Scan | Token::ScanBack => self.open_loop(lexeme),
             // `f()`, `[]` and a comma before the closing bracket
             Token::Close if self.is_complete_call() => self.close_call(end),
             Token::CloseList if matches!(self.frames.last(), Some(Frame::List { .. })) => self.close_list(end),

@@ -42,6 +42,7 @@ mod file;
 mod functions;
 mod index;
 mod lexer;
+mod loops;
 mod machine;
 mod operand;
 mod parser;

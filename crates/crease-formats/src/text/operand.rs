@@ -88,15 +88,29 @@ impl Operand {
         checked_shape(dims, self.place())
     }
 
-    /// One integer for both directions, or a list of two.
-    pub fn pair(&self, what: &str) -> Result<(usize, usize), TextError> {
+    /// One integer for all of so many axes, or a list of one for each.
+    pub fn for_each(&self, axes: usize, what: &str) -> Result<Vec<usize>, TextError> {
         if let Kind::Number(_) = self.kind {
-            let n = self.count(what)?;
-            return Ok((n, n));
+            return Ok(vec![self.count(what)?; axes]);
         }
-        match self.counts(what)?[..] {
-            [rows, columns] => Ok((rows, columns)),
-            _ => Err(wanted(what, "one integer or [rows, columns]", self.place())),
+        let counts = self.counts(what)?;
+        if counts.len() == axes {
+            return Ok(counts);
+        }
+        let form = match axes {
+            1 => "one integer".into(),
+            2 => "one integer or [rows, columns]".into(),
+            n => format!("one integer or a list of {n}"),
+        };
+        Err(wanted(what, &form, self.place()))
+    }
+
+    /// A truth value, written 0 or 1.
+    pub fn truth(&self, what: &str) -> Result<bool, TextError> {
+        match self.integer(what) {
+            Ok(0) => Ok(false),
+            Ok(1) => Ok(true),
+            _ => Err(wanted(what, "0 or 1", self.place())),
         }
     }
 }

@@ -34,8 +34,12 @@ pub(crate) struct Parser<'s> {
     pub selects: Vec<Select<'s>>,
     /// The names that the arms of selections ahead use.
     pub captured: HashMap<u32, Vec<&'s str>>,
-    /// How many branches of selections this program has so far.
+    /// How many branches of selections and bodies of loops this program has so far.
     pub branches: usize,
+    /// How many loops are open.
+    pub loops: usize,
+    /// Where the last block that was read ends.
+    pub last_brace: u32,
 }
 
 impl<'s> Parser<'s> {
@@ -57,6 +61,8 @@ impl<'s> Parser<'s> {
             selects: Vec::new(),
             captured: HashMap::new(),
             branches: 0,
+            loops: 0,
+            last_brace: 0,
         })
     }
 

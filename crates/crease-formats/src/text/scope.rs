@@ -30,7 +30,22 @@ pub(crate) struct Library<'s> {
 }
 
 /// Words with a meaning in the grammar.
-const KEYWORDS: &[&str] = &["program", "joint", "let", "return", "select", "else", "and", "or", "not"];
+const KEYWORDS: &[&str] = &[
+    "program",
+    "joint",
+    "let",
+    "return",
+    "select",
+    "else",
+    "and",
+    "or",
+    "not",
+    "repeat",
+    "repeat_back",
+    "scan",
+    "scan_back",
+    "in",
+];
 
 impl<'s> Parser<'s> {
     /// Takes a name that is about to be given to something.

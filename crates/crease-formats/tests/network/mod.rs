@@ -74,6 +74,8 @@ pub enum A<'a> {
     S(&'a str),
     Is(&'a [i64]),
     Fs(&'a [f32]),
+    Ss(&'a [&'a str]),
+    G(&'a GraphProto),
     T(&'a TensorProto),
 }
 
@@ -88,6 +90,8 @@ pub fn node(op: &str, inputs: &str, outputs: &str, attributes: &[(&str, A<'_>)])
             A::S(s) => a.s = Some(s.as_bytes().to_vec().into()),
             A::Is(is) => a.ints = is.to_vec(),
             A::Fs(fs) => a.floats = fs.to_vec(),
+            A::Ss(words) => a.strings = words.iter().map(|w| w.as_bytes().to_vec().into()).collect(),
+            A::G(g) => a.g = Some(g.encode_to_vec().into()),
             A::T(t) => a.t = Some((*t).clone()),
         }
         a
@@ -119,7 +123,7 @@ pub fn model(
         ..Default::default()
     };
     let opset_import = vec![OperatorSetIdProto { domain: None, version: Some(opset) }];
-    ModelProto { ir_version: Some(8), graph: Some(graph), opset_import }
+    ModelProto { ir_version: Some(8), graph: Some(graph), opset_import, ..Default::default() }
 }
 
 pub fn read(model: &ModelProto) -> Result<Network, OnnxError> {

@@ -18,10 +18,11 @@
 //! | `~0.1`, `~-2e-9` | the `f64` nearest to the decimal |
 
 mod literal;
+mod words;
 
 pub use literal::ParseRationalError;
 
-use crate::{Number, NumberError, Smooth};
+use crate::{Number, NumberError, Smooth, Stair};
 use dashu_base::{BitTest, SquareRootRem};
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
@@ -210,6 +211,11 @@ impl Rational {
             Small { num, den } => Rational::integer(num.div_euclid(den.get() as i64)),
             Big(big) => Rational::from(RBig::from(big.floor())),
         }
+    }
+
+    /// Whether it is twice an integer.
+    pub fn is_even(&self) -> bool {
+        self.half().is_integer()
     }
 
     /// `self / other`, or `None` if `other` is zero.
@@ -664,6 +670,10 @@ impl Number for Rational {
             Smooth::Power(k) => return self.pow(k).ok_or(NumberError::TooLarge),
         };
         exact.ok_or(NumberError::NotExact { operation: f.name() })
+    }
+
+    fn stair(&self, s: Stair) -> Result<Self, NumberError> {
+        Ok(s.at(self))
     }
 
     fn compare(&self, other: &Self) -> Option<Ordering> {

@@ -14,6 +14,7 @@ mod tally;
 mod truth;
 
 use claims::{Answer, ask};
+use crease_corpus::composed::{ROWS, Verdict};
 use crease_corpus::hostile::{Case, case};
 use crease_corpus::random::Rng;
 use judge::{directions, judge};
@@ -90,4 +91,22 @@ fn nothing_wrong_is_said_of_hostile_programs() {
     let shown = number("CREASE_HOSTILE_SHOW").unwrap_or(20) as usize;
     println!("{tally}{}", tally.wrong(shown));
     assert!(tally.is_clean());
+}
+
+/// The rows of the table of composed functions, whose answers were derived by hand: here against difference quotients.
+#[test]
+fn nothing_wrong_is_said_of_composed_functions() {
+    let tally = examine_all(0..ROWS.len() as u64, |i| ROWS[i as usize].case(i));
+    println!("{tally}{}", tally.wrong(20));
+    assert!(tally.is_clean());
+    for (i, row) in ROWS.iter().enumerate() {
+        let case = row.case(i as u64);
+        let said = ask(&case, &directions(case.point.len(), &mut Rng::new(7), 2));
+        let told = matches!(said.answer, Answer::Told);
+        assert_eq!(told, row.verdict != Verdict::Jumps, "{case}");
+        // most of what is said can be judged, and is right
+        let truth = Truth::new(&case);
+        let right = said.claims.iter().filter(|c| judge(&case, &truth, c) == Judgement::Right).count();
+        assert!(2 * right >= said.claims.len(), "{right} of {} claims are seen to be right: {case}", said.claims.len());
+    }
 }

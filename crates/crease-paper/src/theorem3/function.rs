@@ -8,7 +8,7 @@ use super::hadamard::hadamard;
 use crate::products::{Scheme, product};
 use crease::Error;
 use crease_core::dictionary::{Dictionary, LowerError, lower};
-use crease_core::differentiate::{DiffError, How, jvp};
+use crease_core::differentiate::{How, jvp};
 use crease_core::{Atom, Builder, Op, Program, Rational, Shape, Tape, inline, relu, scalarize, simplify};
 use std::fmt;
 use std::sync::Arc;
@@ -178,7 +178,7 @@ pub(super) fn in_dictionary(p: usize, how: Derivative) -> Result<Program, Error>
     let program = directional(p, how)?;
     let program = match how {
         Derivative::Columns => return Ok(program),
-        Derivative::Forward => simplify(&scalarize(&inline(&program).map_err(DiffError::from)?)?)?,
+        Derivative::Forward => simplify(&scalarize(&inline(&program)?)?)?,
         Derivative::Products(_) => program,
     };
     match lower(&program, Dictionary::ReluDerived) {

@@ -172,6 +172,9 @@ fn only_overflows(op: &Op) -> bool {
             | Op::Neg
             | Op::Kink(_)
             | Op::Joint(..)
+            | Op::Stair(_)
+            | Op::Position(..)
+            | Op::Where
             | Op::Compare(_)
             | Op::Logic(_)
             | Op::Constant(_)

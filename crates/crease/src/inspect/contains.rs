@@ -49,6 +49,18 @@ impl Contains {
                     (low, high) => format!("no: {name} is between {low} and {high} in all elements"),
                 }
             }
+            Membership::Beyond { direction, bounds: (low, high) } => {
+                let number =
+                    |x: &Rational| show::answer(&at::answer(Shape::scalar(), std::slice::from_ref(x), None), false);
+                let all = match (number(low), number(high)) {
+                    (low, high) if low == high => format!("is {low}"),
+                    (low, high) => format!("is between {low} and {high}"),
+                };
+                format!(
+                    "no: its product with {} is more or less than that of all elements, which {all}",
+                    show(direction)
+                )
+            }
             Membership::NotDecided => {
                 "not decided here: within the bounds, but no limit of gradients that was found".into()
             }
@@ -65,7 +77,7 @@ impl Contains {
             Membership::Hull { .. } => "hull",
             Membership::ConservativeOnly { .. } => "conservative",
             Membership::NotClarke { .. } => "not clarke",
-            Membership::Outside { .. } => "outside",
+            Membership::Outside { .. } | Membership::Beyond { .. } => "outside",
             Membership::NotDecided => "undecided",
         };
         let mut members = vec![("verdict", word.into())];
@@ -85,6 +97,10 @@ impl Contains {
             }
             Membership::Outside { coordinate, bounds: (low, high) } => {
                 members.push(("coordinate", name_of(at.model(), *coordinate).into()));
+                members.push(("bounds", vec![show::number(low), show::number(high)].into()));
+            }
+            Membership::Beyond { direction, bounds: (low, high) } => {
+                members.push(("beyond", at.json(direction)));
                 members.push(("bounds", vec![show::number(low), show::number(high)].into()));
             }
             Membership::Gradient | Membership::NotDecided => {}

@@ -74,7 +74,7 @@ fn in_floats<'p>(
     let Some(found) = compiled::directional_derivatives(p, &nearest(point), &near) else { return Ok(None) };
     let done = Task { program: p, watched: Some(p) }.compute(point, Numbers::Float, &ask.limits)?;
     // where branches meet, or conditions are numbers, whether there is a derivative at all is for the model to say
-    if done.met.iter().any(|m| m.border || matches!(m.operation, "select" | "and" | "or" | "not")) {
+    if done.met.iter().any(|m| m.border || m.jump || matches!(m.operation, "select" | "and" | "or" | "not")) {
         return Ok(None);
     }
     let by_output = |elements: &Vec<f64>| -> Vec<Answer> {

@@ -49,6 +49,9 @@ impl InspectError {
             InspectError::Local(LocalError::Discontinuous { why, .. }) => {
                 format!("not continuous at this point: {why}")
             }
+            InspectError::Local(LocalError::Jump { site, why }) => {
+                format!("`{}` jumps at this point: {why}", site.shown)
+            }
             InspectError::Local(LocalError::NoDerivative { why, .. }) => {
                 format!("no directional derivative here that could be told: {why}")
             }
@@ -73,6 +76,9 @@ impl InspectError {
         match self {
             InspectError::Run { error, of_derivative, float } => run_help(&error.fault, *of_derivative, *float),
             InspectError::Local(LocalError::Run(error)) => run_help(&error.fault, false, None),
+            InspectError::Local(LocalError::Jump { .. }) => {
+                Some("what depends on it has no derivative here that could be told")
+            }
             InspectError::Local(LocalError::Discontinuous { .. }) => {
                 Some("at a jump there is no directional derivative")
             }
@@ -97,6 +103,7 @@ impl InspectError {
             InspectError::Local(
                 LocalError::Discontinuous { site, .. }
                 | LocalError::NoDerivative { site, .. }
+                | LocalError::Jump { site, .. }
                 | LocalError::Singular { site, .. }
                 | LocalError::Undecided { site, .. },
             ) => Some(site),

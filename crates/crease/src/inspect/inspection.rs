@@ -152,6 +152,21 @@ pub struct Inspection<'p> {
 }
 
 impl Inspection<'_> {
+    /// The same with a program of its own, for keeping.
+    ///
+    /// ```
+    /// use crease::inspect::{inspect, Ask, Inspection, Status};
+    /// let kept: Inspection<'static> = {
+    ///     let p = crease::trace(1, |x| crease::abs(x[0]))?;
+    ///     inspect(&p, &[0.0], &Ask::default())?.into_owned()
+    /// };
+    /// assert_eq!(kept.judge(&[0.5]), Status::Clarke);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn into_owned(self) -> Inspection<'static> {
+        Inspection { program: Cow::Owned(self.program.into_owned()), ..self }
+    }
+
     /// What differentiation returned for the first output: all its numbers, one input after the other, as the nearest floats.
     pub fn gradient(&self) -> Vec<f64> {
         self.derivatives(0).iter().flat_map(|a| a.near.data()).copied().collect()
@@ -211,6 +226,11 @@ impl Inspection<'_> {
     /// let i = inspect(&p, &[0.0], &Ask::default())?;
     /// assert_eq!(i.judge_within(&[1.0 / 3.0], 1e-9), Status::Clarke);
     /// assert_eq!(i.judge_within(&[0.4], 1e-9), Status::Outside);
+    /// // equal parts for three equals, which floats cannot hold
+    /// let p = crease::trace(3, |x| crease::max(x))?;
+    /// let i = inspect(&p, &[5.0; 3], &Ask::default())?;
+    /// assert_eq!(i.judge_within(&[1.0 / 3.0; 3], 1e-9), Status::Clarke);
+    /// assert_eq!(i.judge_within(&[1.0; 3], 1e-9), Status::Outside);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn judge_within(&self, gradient: &(impl Coordinates + ?Sized), relative: f64) -> Status {
@@ -227,10 +247,18 @@ impl Inspection<'_> {
         };
         match &self.meaning {
             Meaning::Known(k) => {
-                if let Some((_, status)) = k.landmarks().find(|(other, _)| close(other)) {
-                    return status;
+                match k.landmarks().find(|(other, _)| close(other)) {
+                    // what choices at the kinks give may be more than that
+                    Some((other, Status::Conservative)) => match k.judge(other, self.directions, &self.search) {
+                        status @ (Status::Gradient | Status::Clarke) => return status,
+                        _ => return Status::Conservative,
+                    },
+                    Some((_, status)) => return status,
+                    None => {}
                 }
                 match k.judge(&vector, self.directions, &self.search) {
+                    status @ (Status::Gradient | Status::Clarke) => status,
+                    _ if k.is_near_clarke(&vector, &off, &self.search) => Status::Clarke,
                     Status::Outside if !k.is_beyond(&vector, &off) => {
                         Status::Undecided("it is so close to the conservative gradient that it may be in it".into())
                     }

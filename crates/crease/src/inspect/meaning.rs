@@ -8,11 +8,12 @@ use super::{Ask, Status};
 use crate::show::{self, Rows};
 use crease_core::cost::tally;
 use crease_core::differentiate::Selection;
-use crease_core::local::{Exactness, LocalError, Precision};
-use crease_core::{Limits, Origin, Program, Rational, Tensor};
+use crease_core::local::{Exactness, LocalError, Precision, sweeps};
+use crease_core::op::{CalleeId, Op};
+use crease_core::{Atom, Limits, Origin, Program, Rational, Site, Tensor};
 use crease_oracles::{
-    AskError, ClarkeElement, Conservative, Decision, Effort, KinkReport, Limit, Membership, OracleError, Session,
-    Verdict, accurate_vector, ask,
+    AskError, ClarkeElement, Conservative, Decision, Effort, HullPosition, KinkReport, Limit, Membership, OracleError,
+    Session, Verdict, accurate_vector, ask, in_hull,
 };
 use serde_json::Value;
 
@@ -94,7 +95,8 @@ impl Meaning {
     pub(crate) fn of(p: &Program, at: &[Tensor<Rational>], joints: bool, asked: &Ask<'_>) -> Self {
         let limits = &asked.limits;
         let operations = tally(p).total().to_u128().unwrap_or(u128::MAX);
-        if operations > u128::from(limits.local_operations) {
+        // a network that is swept as tensors is never taken apart
+        if operations > u128::from(limits.local_operations) && !sweeps(p) {
             let many = show::count(operations);
             return Meaning::Unknown(format!(
                 "not asked: {many} operations are many; ask crease clarke or conservative"
@@ -107,7 +109,7 @@ impl Meaning {
         let precision = Precision { limit: precision.limit.min(afford), ..precision };
         match ask(p, at, 0, precision, limits, |session| answers(session, joints, asked)) {
             Ok((session, answers)) => Meaning::Known(Box::new(Known { session, answers })),
-            Err(AskError::Local(e)) => refused(&e),
+            Err(AskError::Local(e)) => refused(&e, p),
             Err(AskError::Oracle(e)) => Meaning::Unknown(one_line(&e.to_string())),
         }
     }
@@ -190,11 +192,16 @@ fn selected(session: &Session<'_>, selection: &Selection) -> Result<Option<Vec<R
 }
 
 /// Why there is no local model, in one line.
-fn refused(e: &LocalError) -> Meaning {
+fn refused(e: &LocalError, p: &Program) -> Meaning {
     match e {
-        LocalError::Discontinuous { site, why } => {
+        // what is computed from a value that jumps need not jump
+        LocalError::Discontinuous { site, why } if is_output(p, site) => {
             Meaning::Jump(format!("none: not continuous here, {why}, in {}", site.text()))
         }
+        LocalError::Discontinuous { site, why } => {
+            Meaning::Refused(format!("not told: {} is not continuous here, {why}", site.text()))
+        }
+        LocalError::Jump { site, why } => Meaning::Refused(format!("not told: {} jumps here, {why}", site.text())),
         LocalError::NoDerivative { site, why } | LocalError::Singular { site, why, .. } => {
             Meaning::Refused(format!("not told: {why}, in {}", site.text()))
         }
@@ -205,10 +212,31 @@ fn refused(e: &LocalError) -> Meaning {
     }
 }
 
+/// Whether a choice that jumps is certainly that of the output itself: nothing is done with what it chose, and no other choice is inside of it.
+fn is_output(p: &Program, site: &Site) -> bool {
+    if site.program != p.name() || site.equation >= p.len() {
+        return false;
+    }
+    let e = p.equation(site.equation);
+    let chooses = |op: &Op| matches!(op, Op::Where | Op::Select(_) | Op::Call(_) | Op::Scan(_));
+    let alone = match e.op {
+        Op::Where => true,
+        Op::Select(branches) => {
+            let branch = |id: &CalleeId| &p.callees()[id.index()].program;
+            branches.iter().all(|id| !branch(id).equations().any(|e| chooses(e.op)))
+        }
+        _ => false,
+    };
+    alone && p.outputs().iter().all(|&o| e.results().any(|v| Atom::Value(v) == o))
+}
+
 /// A message that may have several lines as one.
 fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// The most numbers that are written down to see whether a rounded vector is close to a hull.
+const NUMBERS: usize = 2_000_000;
 
 impl Known {
     /// The only element of the conservative gradient, if it is proved that there is one.
@@ -461,7 +489,7 @@ impl Known {
             Ok(Membership::Gradient) => Status::Gradient,
             Ok(Membership::Clarke { .. } | Membership::Vertex { .. } | Membership::Hull { .. }) => Status::Clarke,
             Ok(Membership::ConservativeOnly { .. }) => Status::Conservative,
-            Ok(Membership::Outside { .. }) => Status::Outside,
+            Ok(Membership::Outside { .. } | Membership::Beyond { .. }) => Status::Outside,
             // what choices at the kinks give belongs to it, whatever else is known
             Ok(Membership::NotClarke { .. } | Membership::NotDecided)
                 if known.elements.iter().any(|e| e.radius.is_none() && e.gradient == vector) =>
@@ -489,13 +517,55 @@ impl Known {
             .chain(conservative.map(|e| (&e.gradient[..], Status::Conservative)))
     }
 
+    /// Whether a vector is as close to a Clarke subgradient that can be named: the one along the vector itself, or a combination of neighbouring gradients. Each coordinate may
+    /// be off by this part of its size and theirs.
+    pub(crate) fn is_near_clarke(&self, vector: &[Rational], relative: &Rational, limits: &Limits) -> bool {
+        let opposite: Vec<Rational> = vector.iter().map(|x| -x).collect();
+        let along = [vector, &opposite].into_iter().filter_map(|d| self.session.clarke_along(d).ok().flatten());
+        let close = |e: ClarkeElement| {
+            vector.iter().zip(&e.gradient).enumerate().all(|(k, (x, y))| {
+                let radius = e.radius.as_ref().map_or(Rational::ZERO, |r| r[k].clone());
+                (x - y).abs() + radius <= relative * x.abs().max(y.abs())
+            })
+        };
+        if along.into_iter().any(close) {
+            return true;
+        }
+        let Ok(all) = self.session.neighbouring_gradients(limits, |_| ()) else { return false };
+        let exact = all.gradients.iter().filter(|n| n.radius.as_ref().is_none_or(|r| r.iter().all(Rational::is_zero)));
+        let known: Vec<&[Rational]> = exact.map(|n| &n.gradient[..]).collect();
+        let p = vector.len();
+        if known.is_empty() || known.len().saturating_mul(2 * p).saturating_mul(p) > NUMBERS {
+            return false;
+        }
+        // how far each coordinate may be off; those that are 0 in all of them may not
+        let off = |k: usize| {
+            let size = known.iter().map(|g| g[k].abs()).chain([vector[k].abs()]).max().unwrap_or_default();
+            relative * &size
+        };
+        let offs: Vec<Rational> = (0..p).map(off).collect();
+        // all vectors so close to the hull, or some of them, are a hull again
+        let moved = |g: &[Rational], k: usize, by: Rational| {
+            let mut g = g.to_vec();
+            g[k] += by;
+            g
+        };
+        let mut around: Vec<Vec<Rational>> = known.iter().map(|g| g.to_vec()).collect();
+        for (g, k) in known.iter().flat_map(|g| (0..p).map(move |k| (g, k))).filter(|(_, k)| !offs[*k].is_zero()) {
+            around.extend([moved(g, k, offs[k].clone()), moved(g, k, -&offs[k])]);
+        }
+        matches!(in_hull(&around, vector), Ok(HullPosition::Inside { .. }))
+    }
+
     /// Whether a vector is further outside of the bounds of the conservative gradient than this, relative to its size and the bounds'.
     pub(crate) fn is_beyond(&self, vector: &[Rational], relative: &Rational) -> bool {
         let Ok(known) = &self.conservative else { return false };
-        known.bounds.iter().zip(vector).any(|((low, high), x)| {
+        let beyond_along = || matches!(self.session.beyond(vector, relative), Ok(Some(_)));
+        let beyond_bounds = known.bounds.iter().zip(vector).any(|((low, high), x)| {
             let size = [low.abs(), high.abs(), x.abs()].into_iter().max().unwrap_or_default();
             let off = relative * &size;
             x < &(low - &off) || x > &(high + &off)
-        })
+        });
+        beyond_bounds || beyond_along()
     }
 }

@@ -35,6 +35,7 @@ mod inspection;
 mod lexicographic;
 mod meaning;
 mod numbers;
+mod singular;
 mod ties;
 
 pub use all::{Event, Neighbourhood, Wanted, all_gradients, gradient_json};
@@ -50,6 +51,7 @@ pub use inspection::{Costs, Inspection, derive, inspect, pick};
 pub use lexicographic::{Basis, Lexicographic, lexicographic};
 pub use meaning::{Answers, Known, Meaning};
 pub use numbers::{Answer, AtPoint, Computed, FloatBecause, Numbers, Portions, Task};
+pub use singular::{Singular, singular_places};
 pub use ties::Met;
 
 use crease_core::Limits;

@@ -19,12 +19,14 @@ pub struct Met {
     pub certain: bool,
     /// Whether it is a comparison, a border of a selection, and not a kink of an operation.
     pub border: bool,
+    /// Whether it is a jump, where there is no derivative of any kind.
+    pub jump: bool,
 }
 
 impl Met {
     fn new(hit: KinkHit) -> Self {
-        let KinkHit { site, kink, elements, certain } = hit;
-        Met { operation: kink, site, elements, certain, border: !kink.starts_with(char::is_alphabetic) }
+        let KinkHit { site, kink, elements, certain, jump } = hit;
+        Met { operation: kink, site, elements, certain, border: !kink.starts_with(char::is_alphabetic), jump }
     }
 }
 
@@ -35,7 +37,8 @@ const PLACES: usize = 12;
 pub fn lines(met: &[Met]) -> Vec<Vec<String>> {
     let line = |m: &Met| {
         let elements = if m.elements == 1 { String::new() } else { format!("{} elements", m.elements) };
-        vec![m.operation.into(), m.site.short(), m.site.text(), elements]
+        let operation = if m.jump { format!("{} jumps", m.operation) } else { m.operation.into() };
+        vec![operation, m.site.short(), m.site.text(), elements]
     };
     met.iter().take(PLACES).map(line).collect()
 }
@@ -84,6 +87,7 @@ pub fn conventions(p: &Program, met: &[Met], selection: &Selection) -> Vec<Strin
         let kink = named.copied().find_map(|q| kink_at(q, m));
         let text = match (kink, m.border) {
             (_, true) => "on a border, the branch that holds there, if the program is continuous".into(),
+            _ if m.jump => format!("at a jump of {}, slope 0, which is no derivative", m.operation),
             (Some(kink), _) => convention(kink, selection),
             (None, _) => m.operation.into(),
         };

@@ -2,6 +2,7 @@
 
 use crate::onnx::call::{Call, Results, one};
 use crate::onnx::error::{Fault, refuse};
+use crease_core::op::Comparison;
 use crease_core::{Atom, Kink, Op, Rational, Smooth};
 
 pub fn relu(c: &mut Call<'_>) -> Results {
@@ -27,6 +28,17 @@ fn leaky(c: &mut Call<'_>, x: Atom, slope: Rational) -> Result<Atom, Fault> {
 pub fn leaky_relu(c: &mut Call<'_>) -> Results {
     let (x, slope) = (c.real(0)?, c.exact("alpha", f64::from(0.01f32))?);
     one(leaky(c, x, slope)?)
+}
+
+/// `x` above a threshold, 0 up to it: it jumps there unless the threshold is 0.
+pub fn thresholded(c: &mut Call<'_>) -> Results {
+    let (x, threshold) = (c.real(0)?, c.exact("alpha", 1.0)?);
+    if threshold.is_zero() {
+        return one(c.apply(Kink::Relu, &[x])?);
+    }
+    let (threshold, zero) = (c.b.constant(threshold), c.constant(0.0)?);
+    let above = c.apply(Op::Compare(Comparison::Greater), &[x, threshold])?;
+    one(c.apply(Op::Where, &[above, x, zero])?)
 }
 
 /// The slope below 0 is an argument: `slope * x + (1 - slope) * relu(x)`.

@@ -1,13 +1,15 @@
 //! Arithmetic and smooth functions, element by element.
 
+use super::mask;
 use crate::onnx::call::{Call, Results, one, rational, together};
 use crate::onnx::error::{Fault, refuse};
 use crate::onnx::values::{Data, Known, Value};
-use crease_core::{Atom, Kink, Lane, Op, Rational, Smooth};
+use crease_core::op::Comparison;
+use crease_core::{Atom, Kink, Lane, Op, Rational, Smooth, Stair};
 
 /// The arguments as atoms, for an operation that spreads them over one another. A single known number is a constant of the table where the others
 /// have the shape of the result, since constants fit everywhere.
-fn operands(c: &mut Call<'_>) -> Result<Vec<Atom>, Fault> {
+pub(super) fn operands(c: &mut Call<'_>) -> Result<Vec<Atom>, Fault> {
     let values = (0..c.args.len()).map(|i| c.need(i)).collect::<Result<Vec<_>, _>>()?;
     let mut all: Vec<usize> = Vec::new();
     for v in &values {
@@ -18,6 +20,8 @@ fn operands(c: &mut Call<'_>) -> Result<Vec<Atom>, Fault> {
     for v in &values {
         atoms.push(match v {
             Value::Known(Known { data: Data::Float(d), .. }) if whole && d.len() == 1 => c.constant(d[0])?,
+            // beside computed numbers, integers and truth values are numbers
+            Value::Known(k) => c.atom(&Value::Known(k.numbers().unwrap_or_else(|| k.clone())))?,
             _ => c.atom(v)?,
         });
     }
@@ -29,12 +33,16 @@ fn binary(c: &mut Call<'_>, op: Op) -> Results {
     one(c.apply(op, &args)?)
 }
 
-fn unary(c: &mut Call<'_>, op: impl Into<Op>) -> Results {
+pub(super) fn unary(c: &mut Call<'_>, op: impl Into<Op>) -> Results {
     let x = c.real(0)?;
     one(c.apply(op, &[x])?)
 }
 
 pub fn add(c: &mut Call<'_>) -> Results {
+    let (a, b) = (c.need(0)?, c.need(1)?);
+    if mask::is_masked(&a) || mask::is_masked(&b) {
+        return mask::result(mask::sum(c, a, b)?);
+    }
     binary(c, Op::Add)
 }
 
@@ -52,7 +60,20 @@ pub fn div(c: &mut Call<'_>) -> Results {
     {
         return refuse("it divides by a constant that is 0");
     }
+    if c.is_whole(0) || c.is_whole(1) {
+        let args = operands(c)?;
+        let ratio = c.apply(Op::Div, &args)?;
+        return one(truncated(c, ratio)?);
+    }
     binary(c, Op::Div)
+}
+
+/// The integer next to a number on the side of 0.
+pub(super) fn truncated(c: &mut Call<'_>, x: Atom) -> Result<Atom, Fault> {
+    let zero = c.constant(0.0)?;
+    let negative = c.apply(Op::Compare(Comparison::Less), &[x, zero])?;
+    let (below, above) = (c.apply(Stair::Floor, &[x])?, c.apply(Stair::Ceil, &[x])?);
+    c.apply(Op::Where, &[negative, above, below])
 }
 
 pub fn abs(c: &mut Call<'_>) -> Results {

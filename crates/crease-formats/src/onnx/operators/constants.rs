@@ -1,8 +1,11 @@
 //! Constants, shapes as numbers, and what types numbers have.
 
-use crate::onnx::call::{Call, Results, known};
+use super::arithmetic::truncated;
+use crate::onnx::call::{Call, Results, known, one};
 use crate::onnx::error::{Fault, refuse};
 use crate::onnx::values::{Data, Kind, Known, Value, count, kind, rounded};
+use crease_core::Op;
+use crease_core::op::Comparison;
 
 pub fn constant(c: &mut Call<'_>) -> Results {
     if c.node.attribute.len() != 1 {
@@ -98,23 +101,29 @@ pub fn cast(c: &mut Call<'_>) -> Results {
 /// The type of the other argument is that of floats if its numbers are.
 pub fn cast_like(c: &mut Call<'_>) -> Results {
     let to = match c.need(1)? {
-        Value::Real(_) => 11,
+        Value::Real(_) if c.is_whole(1) => 7,
+        Value::Real(_) | Value::Masked(_) => 11,
         Value::Known(Known { data: Data::Float(_), .. }) => 11,
-        Value::Known(_) => return refuse("casting to integers is not supported; Cast of a constant is"),
+        Value::Known(Known { data: Data::Int(_), .. }) => 7,
+        Value::Known(Known { data: Data::Bool(_), .. }) => 9,
     };
     let x = c.need(0)?;
     convert(c, x, to)
 }
 
-/// Numbers of the program are real numbers and stay what they are; constants become the nearest number of the type.
+/// Numbers of the program are real numbers and stay what they are, but for types of integers, to which they are cut, and truth values, which hold where they are not 0; constants
+/// become the nearest number of the type.
 fn convert(c: &mut Call<'_>, x: Value, to: i32) -> Results {
     let (of, ..) = kind(to).map_err(Fault::Node)?;
     let k = match (x, of) {
         (Value::Real(a), Kind::Float) => return Ok(vec![Value::Real(a)]),
-        (Value::Real(_), _) => {
-            return refuse(
-                "casting computed numbers to integers or truth values is not supported, since the result jumps; to floats it is",
-            );
+        (Value::Masked(m), Kind::Float) => return Ok(vec![Value::Masked(m)]),
+        (Value::Masked(_), _) => return refuse("it casts minus infinity to a type that does not have it"),
+        (Value::Real(a), Kind::Int) if c.is_whole(0) => return Ok(vec![Value::Real(a)]),
+        (Value::Real(a), Kind::Int) => return one(truncated(c, a)?),
+        (Value::Real(a), Kind::Bool) => {
+            let zero = c.constant(0.0)?;
+            return one(c.apply(Op::Compare(Comparison::NotEqual), &[a, zero])?);
         }
         (Value::Known(k), _) => k,
     };

@@ -1,10 +1,11 @@
 //! Parts of tensors, and tensors of parts: slices, gathers, splits, concatenation, constant masks.
 
-use super::structure::{spread, strides};
-use crate::onnx::call::{Call, Results, one, together};
+use super::mask;
+use super::structure::strides;
+use crate::onnx::call::{Call, Results, one};
 use crate::onnx::error::{Fault, refuse};
 use crate::onnx::values::{Data, Known, Value, count};
-use crease_core::{Layout, Shape};
+use crease_core::Layout;
 
 pub fn concat(c: &mut Call<'_>) -> Results {
     let parts = (0..c.args.len()).map(|i| c.need(i)).collect::<Result<Vec<_>, _>>()?;
@@ -167,27 +168,7 @@ pub fn gather(c: &mut Call<'_>) -> Results {
 
 /// `Where` with a constant condition: the elements of one where it holds, those of the other elsewhere.
 pub fn pick(c: &mut Call<'_>) -> Results {
-    if matches!(c.arg(0), Some(Value::Real(_))) {
-        return refuse("a condition that is computed from inputs is not supported; a constant one is");
-    }
-    let (condition, a, b) = (c.need(0)?, c.need(1)?, c.need(2)?);
-    let dims = together(&together(&condition.dims(c.b), &a.dims(c.b))?, &b.dims(c.b))?;
-    let n = count(&dims)?;
-    let condition = spread(c, &condition, &dims)?;
-    let Value::Known(Known { data: Data::Bool(holds), .. }) = condition else {
-        return refuse("its condition must be truth values");
-    };
-    c.budget.spend(2 * n)?;
-    let mut pieces = Vec::new();
-    for (value, side) in [(&a, true), (&b, false)] {
-        let places: Vec<u32> = (0..n).filter(|&i| holds[i] == side).map(|i| i as u32).collect();
-        if places.is_empty() {
-            continue;
-        }
-        let whole = spread(c, value, &dims)?;
-        let places = Layout::table(places);
-        let part = c.moved(&whole, places.clone(), vec![places.len()])?;
-        pieces.push((c.atom(&part)?, places));
-    }
-    one(c.b.assemble(Shape::new(dims)?, pieces)?)
+    let (a, b) = (c.need(1)?, c.need(2)?);
+    let Some(holds) = c.fixed(0, "condition")?.cloned() else { return refuse("it has no condition") };
+    mask::result(mask::choice(c, &holds, a, b)?)
 }

@@ -3,23 +3,30 @@
 
 mod activation;
 mod arithmetic;
+mod attention;
+mod choice;
 mod constants;
 mod conv;
 mod einsum;
 mod join;
+mod mask;
 mod normal;
+mod norms;
 mod pad;
 mod pool;
 mod product;
+mod recurrent;
 mod reduce;
 mod resize;
+mod scatter;
 mod structure;
 mod window;
 
 use super::call::{Call, Results};
 use super::error::{OnnxError, cut, refuse};
-use super::fold;
 use super::messages::NodeProto;
+use super::values::{Kind, kind};
+use super::{conditional, fold};
 use crate::text::did_you_mean;
 
 pub(super) use reduce::axes_of;
@@ -58,16 +65,19 @@ table! {
     "Acos" 1 to 1 [] arithmetic::acos, "";
     "Acosh" 1 to 1 [] arithmetic::acosh, "";
     "Add" 2 to 2 [] arithmetic::add, "";
-    "And" 2 to 2 [] fold::only, "of constants";
+    "And" 2 to 2 [] choice::and, "";
+    "ArgMax" 1 to 1 ["axis" "keepdims" "select_last_index"] choice::arg_max, "";
+    "ArgMin" 1 to 1 ["axis" "keepdims" "select_last_index"] choice::arg_min, "";
     "Asin" 1 to 1 [] arithmetic::asin, "";
     "Asinh" 1 to 1 [] arithmetic::asinh, "";
     "Atan" 1 to 1 [] arithmetic::atan, "";
     "Atanh" 1 to 1 [] arithmetic::atanh, "";
+    "Attention" 3 to 6 ["is_causal" "kv_num_heads" "q_num_heads" "qk_matmul_output_mode" "scale" "softcap" "softmax_precision"] attention::attention, "a softcap without a mask; is_causal without a past";
     "AveragePool" 1 to 1 ["auto_pad" "ceil_mode" "count_include_pad" "dilations" "kernel_shape" "pads" "strides"] pool::average, "";
     "BatchNormalization" 5 to 5 ["epsilon" "momentum" "spatial" "training_mode"] normal::batch, "not in training";
-    "Cast" 1 to 1 ["to" "saturate" "round_mode"] constants::cast, "to floats; of constants to any type";
-    "CastLike" 2 to 2 ["saturate" "round_mode"] constants::cast_like, "to floats";
-    "Ceil" 1 to 1 [] fold::only, "of constants";
+    "Cast" 1 to 1 ["to" "saturate" "round_mode"] constants::cast, "";
+    "CastLike" 2 to 2 ["saturate" "round_mode"] constants::cast_like, "";
+    "Ceil" 1 to 1 [] choice::ceil, "";
     "Celu" 1 to 1 ["alpha"] activation::celu, "";
     "Clip" 1 to 3 ["min" "max"] arithmetic::clip, "constant bounds";
     "Concat" 1 to ANY ["axis"] join::concat, "";
@@ -77,36 +87,47 @@ table! {
     "ConvTranspose" 2 to 3 ["auto_pad" "dilations" "group" "kernel_shape" "output_padding" "output_shape" "pads" "strides"] conv::transposed, "";
     "Cos" 1 to 1 [] arithmetic::cos, "";
     "Cosh" 1 to 1 [] arithmetic::cosh, "";
+    "CumSum" 2 to 2 ["exclusive" "reverse"] scatter::cumulative_sum, "constant axis";
     "DepthToSpace" 1 to 1 ["blocksize" "mode"] structure::depth_to_space, "";
     "Div" 2 to 2 [] arithmetic::div, "";
     "Dropout" 1 to 3 ["ratio" "seed"] structure::dropout, "not in training";
-    "Einsum" 1 to 2 ["equation"] einsum::einsum, "no ellipsis, no letter twice in one argument";
+    "Einsum" 1 to 16 ["equation"] einsum::einsum, "";
     "Elu" 1 to 1 ["alpha"] activation::elu, "";
-    "Equal" 2 to 2 [] fold::only, "of constants";
+    "Equal" 2 to 2 [] choice::equal, "";
     "Erf" 1 to 1 [] arithmetic::erf, "";
     "Exp" 1 to 1 [] arithmetic::exp, "";
     "Expand" 2 to 2 [] structure::expand, "constant shape";
     "Flatten" 1 to 1 ["axis"] structure::flatten, "";
-    "Floor" 1 to 1 [] fold::only, "of constants";
-    "Gather" 2 to 2 ["axis"] join::gather, "constant indices";
+    "Floor" 1 to 1 [] choice::floor, "";
+    "GRU" 3 to 6 ["activation_alpha" "activation_beta" "activations" "clip" "direction" "hidden_size" "layout" "linear_before_reset"] recurrent::gru, "all sequences of one length";
+    "Gather" 2 to 2 ["axis"] choice::gather, "computed indices from 0 on";
+    "GatherElements" 2 to 2 ["axis"] scatter::gather_elements, "computed indices from 0 on, all other axes equal";
+    "GatherND" 2 to 2 ["batch_dims"] scatter::gather_nd, "constant indices";
     "Gelu" 1 to 1 ["approximate"] activation::gelu, "";
     "Gemm" 2 to 3 ["alpha" "beta" "transA" "transB"] product::gemm, "";
     "GlobalAveragePool" 1 to 1 [] pool::global_average, "";
+    "GlobalLpPool" 1 to 1 ["p"] norms::global_pool, "p from 1 to 64";
     "GlobalMaxPool" 1 to 1 [] pool::global_max, "";
-    "Greater" 2 to 2 [] fold::only, "of constants";
-    "GreaterOrEqual" 2 to 2 [] fold::only, "of constants";
+    "Greater" 2 to 2 [] choice::greater, "";
+    "GreaterOrEqual" 2 to 2 [] choice::greater_or_equal, "";
     "GroupNormalization" 3 to 3 ["epsilon" "num_groups" "stash_type"] normal::group, "";
     "HardSigmoid" 1 to 1 ["alpha" "beta"] activation::hard_sigmoid, "";
     "HardSwish" 1 to 1 [] activation::hard_swish, "";
     "Identity" 1 to 1 [] structure::identity, "";
+    "If" 1 to 1 ["then_branch" "else_branch"] conditional::unread, "branches up to 32 deep";
     "InstanceNormalization" 3 to 3 ["epsilon"] normal::instance, "";
+    "IsInf" 1 to 1 ["detect_negative" "detect_positive"] mask::is_inf, "false where numbers are computed";
+    "IsNaN" 1 to 1 [] mask::is_nan, "false where numbers are computed";
     "LRN" 1 to 1 ["alpha" "beta" "bias" "size"] normal::lrn, "";
+    "LSTM" 3 to 8 ["activation_alpha" "activation_beta" "activations" "clip" "direction" "hidden_size" "input_forget" "layout"] recurrent::lstm, "all sequences of one length";
     "LayerNormalization" 2 to 3 ["axis" "epsilon" "stash_type"] normal::layer, "";
     "LeakyRelu" 1 to 1 ["alpha"] activation::leaky_relu, "";
-    "Less" 2 to 2 [] fold::only, "of constants";
-    "LessOrEqual" 2 to 2 [] fold::only, "of constants";
+    "Less" 2 to 2 [] choice::less, "";
+    "LessOrEqual" 2 to 2 [] choice::less_or_equal, "";
     "Log" 1 to 1 [] arithmetic::log, "";
     "LogSoftmax" 1 to 1 ["axis"] reduce::log_softmax, "";
+    "LpNormalization" 1 to 1 ["axis" "p"] norms::normalization, "";
+    "LpPool" 1 to 1 ["auto_pad" "ceil_mode" "dilations" "kernel_shape" "p" "pads" "strides"] norms::pool, "p from 1 to 64";
     "MatMul" 2 to 2 [] product::matmul, "";
     "Max" 1 to ANY [] arithmetic::max, "";
     "MaxPool" 1 to 1 ["auto_pad" "ceil_mode" "dilations" "kernel_shape" "pads" "storage_order" "strides"] pool::max, "the values";
@@ -116,12 +137,13 @@ table! {
     "Mod" 2 to 2 ["fmod"] fold::only, "of constants";
     "Mul" 2 to 2 [] arithmetic::mul, "";
     "Neg" 1 to 1 [] arithmetic::neg, "";
-    "Not" 1 to 1 [] fold::only, "of constants";
-    "Or" 2 to 2 [] fold::only, "of constants";
+    "Not" 1 to 1 [] choice::not, "";
+    "Or" 2 to 2 [] choice::or, "";
     "PRelu" 2 to 2 [] activation::prelu, "";
     "Pad" 1 to 4 ["mode" "pads" "value"] pad::pad, "constant, reflect, edge, wrap";
     "Pow" 2 to 2 [] arithmetic::pow, "constant exponent, the same for all";
     "RMSNormalization" 2 to 2 ["axis" "epsilon" "stash_type"] normal::rms, "";
+    "RNN" 3 to 6 ["activation_alpha" "activation_beta" "activations" "clip" "direction" "hidden_size" "layout"] recurrent::rnn, "all sequences of one length";
     "Range" 3 to 3 ["stash_type"] constants::range, "of constants";
     "Reciprocal" 1 to 1 [] arithmetic::reciprocal, "";
     "ReduceL1" 1 to 2 ["axes" "keepdims" "noop_with_empty_axes"] reduce::l1, "";
@@ -131,15 +153,20 @@ table! {
     "ReduceMax" 1 to 2 ["axes" "keepdims" "noop_with_empty_axes"] reduce::max, "";
     "ReduceMean" 1 to 2 ["axes" "keepdims" "noop_with_empty_axes"] reduce::mean, "";
     "ReduceMin" 1 to 2 ["axes" "keepdims" "noop_with_empty_axes"] reduce::min, "";
-    "ReduceProd" 1 to 2 ["axes" "keepdims" "noop_with_empty_axes"] fold::only, "of constants";
+    "ReduceProd" 1 to 2 ["axes" "keepdims" "noop_with_empty_axes"] choice::prod, "";
     "ReduceSum" 1 to 2 ["axes" "keepdims" "noop_with_empty_axes"] reduce::sum, "";
     "ReduceSumSquare" 1 to 2 ["axes" "keepdims" "noop_with_empty_axes"] reduce::sum_square, "";
     "Relu" 1 to 1 [] activation::relu, "";
     "Reshape" 2 to 2 ["allowzero"] structure::reshape, "constant shape";
     "Resize" 1 to 4 ["antialias" "axes" "coordinate_transformation_mode" "cubic_coeff_a" "exclude_outside" "extrapolation_value" "keep_aspect_ratio_policy" "mode" "nearest_mode"] resize::resize, "nearest and linear; constant sizes";
+    "RotaryEmbedding" 3 to 4 ["interleaved" "num_heads" "rotary_embedding_dim"] attention::rotary, "constant positions";
+    "Round" 1 to 1 [] choice::round, "";
+    "ScatterElements" 3 to 3 ["axis" "reduction"] scatter::scatter_elements, "computed indices from 0 on, which differ unless reduction is add; reductions mul, max and min of indices that differ";
+    "ScatterND" 3 to 3 ["reduction"] scatter::scatter_nd, "constant indices; reductions mul, max and min of indices that differ";
     "Selu" 1 to 1 ["alpha" "gamma"] activation::selu, "";
     "Shape" 1 to 1 ["start" "end"] constants::shape, "";
     "Sigmoid" 1 to 1 [] arithmetic::sigmoid, "";
+    "Sign" 1 to 1 [] choice::sign, "";
     "Sin" 1 to 1 [] arithmetic::sin, "";
     "Sinh" 1 to 1 [] arithmetic::sinh, "";
     "Size" 1 to 1 [] constants::size, "";
@@ -156,11 +183,15 @@ table! {
     "Swish" 1 to 1 ["alpha"] activation::swish, "";
     "Tan" 1 to 1 [] arithmetic::tan, "";
     "Tanh" 1 to 1 [] arithmetic::tanh, "";
+    "ThresholdedRelu" 1 to 1 ["alpha"] activation::thresholded, "";
     "Tile" 2 to 2 [] structure::tile, "constant repeats";
+    "TopK" 2 to 2 ["axis" "largest" "sorted"] choice::top_k, "constant number";
     "Transpose" 1 to 1 ["perm"] structure::transpose, "";
+    "Trilu" 1 to 2 ["upper"] mask::trilu, "constant diagonal";
     "Unsqueeze" 1 to 2 ["axes"] structure::unsqueeze, "";
     "Upsample" 1 to 2 ["mode" "scales"] resize::upsample, "nearest and linear; constant scales";
-    "Where" 3 to 3 [] join::pick, "constant condition";
+    "Where" 3 to 3 [] choice::choose, "";
+    "Xor" 2 to 2 [] choice::xor, "";
 }
 
 /// The operators that are read, in the order of the alphabet, each with what is read of it where that is not all.
@@ -168,7 +199,7 @@ table! {
 /// ```
 /// use crease_formats::onnx::operators;
 /// assert!(operators().any(|(name, _)| name == "Conv"));
-/// assert!(operators().any(|row| row == ("Gather", "constant indices")));
+/// assert!(operators().any(|row| row == ("TopK", "constant number")));
 /// ```
 pub fn operators() -> impl ExactSizeIterator<Item = (&'static str, &'static str)> {
     TABLE.iter().map(|o| (o.name, o.note))
@@ -178,10 +209,29 @@ pub fn operators() -> impl ExactSizeIterator<Item = (&'static str, &'static str)
 pub(super) fn needs_numbers(operator: &str, position: usize) -> bool {
     match operator {
         "Clip" | "Dropout" | "Expand" | "Pad" | "Reshape" | "Resize" | "Slice" | "Tile" | "Upsample" => position > 0,
-        "Gather" | "Pow" | "Split" | "Squeeze" | "Unsqueeze" => position == 1,
+        "Gather" | "Pow" | "Split" | "TopK" | "Squeeze" | "Unsqueeze" => position == 1,
+        "CumSum" | "GatherND" | "ScatterND" | "Trilu" => position == 1,
+        "RotaryEmbedding" => position == 3,
         "Where" => position == 0,
         "Range" | "ConstantOfShape" => true,
         _ => operator.starts_with("Reduce") && position == 1,
+    }
+}
+
+/// Whether a result of a node is integers or truth values, given which of its computed arguments are.
+pub(super) fn makes_integers(node: &NodeProto, result: usize, whole: &[bool]) -> bool {
+    let is = |i: usize| whole.get(i) == Some(&true);
+    match node.op_type() {
+        "ArgMax" | "ArgMin" | "And" | "Or" | "Xor" | "Not" | "Equal" | "Greater" | "GreaterOrEqual" | "Less"
+        | "LessOrEqual" | "IsNaN" | "IsInf" => true,
+        "TopK" => result == 1 || is(0),
+        "Where" => is(1) || is(2),
+        "CastLike" => is(1),
+        "Cast" => {
+            let to = node.attribute.iter().find(|a| a.name() == "to").map_or(0, |a| a.i());
+            i32::try_from(to).is_ok_and(|to| kind(to).is_ok_and(|(of, ..)| of != Kind::Float))
+        }
+        _ => is(0),
     }
 }
 

@@ -5,6 +5,7 @@ use super::product::scaled;
 use super::window::stretches;
 use crate::onnx::call::{Call, Results, one, rational};
 use crate::onnx::error::{Fault, refuse};
+use crate::onnx::values::{Known, Value};
 use crease_core::{Atom, Layout, Op, Rational, Shape, Smooth};
 
 /// `scale / sqrt(variance + epsilon)`: what is made of constants alone is a constant.
@@ -24,7 +25,55 @@ fn by_channel(c: &mut Call<'_>, a: Atom, rank: usize) -> Result<Atom, Fault> {
     c.reshape(a, &dims)
 }
 
-/// With the means and variances of the file: `x * s + (bias - mean * s)`.
+/// The doubles next to `scale / sqrt(variance + epsilon)`, if both are constants.
+fn factors(c: &mut Call<'_>) -> Result<Option<Vec<f64>>, Fault> {
+    let numbers = |i: usize| c.arg(i).and_then(Value::known).and_then(Known::as_floats);
+    let (Some(scale), Some(variance)) = (numbers(1), numbers(4)) else { return Ok(None) };
+    if c.is_computed(2) || c.is_computed(3) {
+        return Ok(None);
+    }
+    let epsilon = c.exact("epsilon", f64::from(1e-5f32))?;
+    c.budget.spend(scale.len())?;
+    let mut all = Vec::with_capacity(scale.len());
+    for (channel, (&scale, &variance)) in scale.iter().zip(&variance).enumerate() {
+        let square = rational(variance)? + &epsilon;
+        if !square.is_positive() {
+            return refuse(format!(
+                "the variance of channel {channel} and epsilon are {square}; they must be positive"
+            ));
+        }
+        match next_to(&rational(scale)?, &square) {
+            Some(factor) => all.push(factor),
+            None => return refuse(format!("the factor of channel {channel} leaves the doubles")),
+        }
+    }
+    Ok(Some(all))
+}
+
+/// The double next to `scale / sqrt(square)`: between the middles to its neighbours, by exact comparison of squares.
+fn next_to(scale: &Rational, square: &Rational) -> Option<f64> {
+    let size = scale.abs();
+    let mut near = size.to_f64() / square.to_f64().sqrt();
+    let half = Rational::new(1, 2)?;
+    // whether the quotient is above the middle of two doubles
+    let above = |a: f64, b: f64| -> Option<bool> {
+        let middle = (Rational::from_f64(a)? + Rational::from_f64(b)?) * &half;
+        Some(&size * &size > &middle * &middle * square)
+    };
+    // floats are off by some units in the last place
+    for _ in 0..8 {
+        if above(near, near.next_up())? {
+            near = near.next_up();
+        } else if near > 0.0 && !above(near.next_down(), near)? {
+            near = near.next_down();
+        } else {
+            return Some(if scale.is_negative() { -near } else { near });
+        }
+    }
+    None
+}
+
+/// With the means and variances of the file: `(x - mean) * s + bias`, or where they are inputs `x * s + (bias - mean * s)`.
 pub fn batch(c: &mut Call<'_>) -> Results {
     if c.flag("training_mode", false)? {
         return refuse("training_mode is not supported; export the model for inference");
@@ -41,6 +90,17 @@ pub fn batch(c: &mut Call<'_>) -> Results {
         if c.dims(i)? != dims[1..2] {
             return refuse(format!("argument {} must have one number for each of {} channels", i + 1, dims[1]));
         }
+    }
+    if let Some(factors) = factors(c)? {
+        // of constants only the factor is rounded, once: a network of such layers is exactly piecewise linear
+        let (bias, mean) = (c.real(2)?, c.real(3)?);
+        let factors = Known::floats(vec![dims[1]], factors).atom(c.b)?;
+        let mean = by_channel(c, mean, dims.len())?;
+        let factors = by_channel(c, factors, dims.len())?;
+        let bias = by_channel(c, bias, dims.len())?;
+        let y = c.apply(Op::Sub, &[x, mean])?;
+        let y = c.apply(Op::Mul, &[y, factors])?;
+        return one(c.apply(Op::Add, &[y, bias])?);
     }
     let (scale, bias, mean, variance) = (c.real(1)?, c.real(2)?, c.real(3)?, c.real(4)?);
     let inverse = inverse_deviation(c, variance)?;

@@ -6,15 +6,6 @@ use crate::onnx::error::{Fault, refuse};
 use crate::onnx::values::{Value, count};
 use crease_core::{Atom, Layout, Rational, Shape};
 
-pub use super::structure::strides as strides_of;
-
-/// Zeros around the axes from `first` on.
-pub fn framed(c: &mut Call<'_>, x: Atom, pads: &[(usize, usize)], first: usize) -> Result<Atom, Fault> {
-    let mut all = vec![(0, 0); first];
-    all.extend(pads);
-    around(c, x, &all, Rational::ZERO)
-}
-
 /// One number around a tensor.
 fn around(c: &mut Call<'_>, x: Atom, pads: &[(usize, usize)], value: Rational) -> Result<Atom, Fault> {
     if pads.iter().all(|&p| p == (0, 0)) {

@@ -1,7 +1,9 @@
 //! Sums, means, maxima and norms along axes; softmax.
 
+use super::mask;
 use crate::onnx::call::{Call, Results, one};
 use crate::onnx::error::{Fault, refuse};
+use crate::onnx::values::Value;
 use crease_core::{Atom, Kink, Lane, Op, Smooth};
 
 /// The axes that disappear: a parameter in old sets of operators, an argument in newer ones; all of them if none are named.
@@ -22,7 +24,7 @@ pub(in crate::onnx) fn axes_of(c: &Call<'_>, rank: usize) -> Result<Vec<usize>, 
 }
 
 /// Reduces the axes by an operation on an atom and axes, and puts axes of size 1 in their places if they are to be kept.
-fn reduced(c: &mut Call<'_>, f: impl Fn(&mut Call<'_>, Atom, &[usize]) -> Result<Atom, Fault>) -> Results {
+pub(super) fn reduced(c: &mut Call<'_>, f: impl Fn(&mut Call<'_>, Atom, &[usize]) -> Result<Atom, Fault>) -> Results {
     let x = c.real(0)?;
     let dims = c.shape(x);
     let axes = axes_of(c, dims.len())?;
@@ -89,32 +91,80 @@ pub fn log_sum(c: &mut Call<'_>) -> Results {
 }
 
 pub fn log_sum_exp(c: &mut Call<'_>) -> Results {
+    let x = c.need(0)?;
+    if mask::is_masked(&x) {
+        let dims = x.dims(c.b);
+        let axes = axes_of(c, dims.len())?;
+        let keep = c.flag("keepdims", true)?;
+        if axes.is_empty() {
+            return Ok(vec![x]);
+        }
+        let y = mask::Rows::new(c, x, &axes)?.log_sum_exp(c)?;
+        let kept = (0..dims.len()).filter(|i| keep || !axes.contains(i));
+        let kept: Vec<usize> = kept.map(|i| if axes.contains(&i) { 1 } else { dims[i] }).collect();
+        return one(c.reshape(y, &kept)?);
+    }
     reduced(c, |c, x, axes| grouped(c, x, axes, Op::LogSumExp(Lane::Axis)))
 }
 
-/// `x - log(sum(exp(x)))`: along one axis from version 13 on, before that along all axes from the given one on.
+/// The axes of a softmax: one from version 13 on, before that all axes from the given one on.
+fn softmax_axes(c: &Call<'_>, rank: usize) -> Result<Vec<usize>, Fault> {
+    if c.opset >= 13 {
+        return Ok(vec![c.axis(c.int("axis", -1)?, rank)?]);
+    }
+    match c.int("axis", 1)? {
+        axis if axis == rank as i64 => Ok(Vec::new()),
+        axis => Ok((c.axis(axis, rank)?..rank).collect()),
+    }
+}
+
+/// The groups of a softmax, if some of their numbers are minus infinity.
+fn masked(c: &mut Call<'_>) -> Result<Option<mask::Rows>, Fault> {
+    let x = c.need(0)?;
+    if !mask::is_masked(&x) {
+        return Ok(None);
+    }
+    let axes = softmax_axes(c, x.dims(c.b).len())?;
+    Ok(Some(mask::Rows::new(c, x, &axes)?))
+}
+
+/// `x - log(sum(exp(x)))`.
 fn logarithm(c: &mut Call<'_>) -> Result<Atom, Fault> {
     let x = c.real(0)?;
     let dims = c.shape(x);
-    let axes: Vec<usize> = if c.opset >= 13 {
-        vec![c.axis(c.int("axis", -1)?, dims.len())?]
-    } else {
-        match c.int("axis", 1)? {
-            axis if axis == dims.len() as i64 => Vec::new(),
-            axis => (c.axis(axis, dims.len())?..dims.len()).collect(),
-        }
-    };
-    let total = grouped(c, x, &axes, Op::LogSumExp(Lane::Axis))?;
+    let axes = softmax_axes(c, dims.len())?;
+    logarithm_of(c, x, &axes)
+}
+
+fn logarithm_of(c: &mut Call<'_>, x: Atom, axes: &[usize]) -> Result<Atom, Fault> {
+    let dims = c.shape(x);
+    let total = grouped(c, x, axes, Op::LogSumExp(Lane::Axis))?;
     let kept: Vec<usize> = (0..dims.len()).map(|i| if axes.contains(&i) { 1 } else { dims[i] }).collect();
     let total = c.reshape(total, &kept)?;
     c.apply(Op::Sub, &[x, total])
 }
 
+/// The softmax of a value along some axes; masked elements are 0.
+pub fn softmax_along(c: &mut Call<'_>, x: Value, axes: &[usize]) -> Result<Value, Fault> {
+    if mask::is_masked(&x) {
+        return mask::softmax_of(c, x, axes);
+    }
+    let x = c.atom(&x)?;
+    let log = logarithm_of(c, x, axes)?;
+    Ok(Value::Real(c.apply(Smooth::Exp, &[log])?))
+}
+
 pub fn softmax(c: &mut Call<'_>) -> Results {
+    if let Some(rows) = masked(c)? {
+        return mask::result(rows.softmax(c)?);
+    }
     let log = logarithm(c)?;
     one(c.apply(Smooth::Exp, &[log])?)
 }
 
 pub fn log_softmax(c: &mut Call<'_>) -> Results {
+    if let Some(rows) = masked(c)? {
+        return mask::result(rows.log_softmax(c)?);
+    }
     one(logarithm(c)?)
 }

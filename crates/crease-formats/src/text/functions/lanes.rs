@@ -4,34 +4,51 @@
 //! knows the first and the last axis; the rest are views around it. The weights of a joint form come back in the shape
 //! of the argument.
 
-use super::{Args, Function};
+use super::Args;
 use crate::text::error::TextError;
 use crate::text::operand::{Kind, Operand};
 use crate::text::parser::Parser;
 use crease_core::op::Choice;
-use crease_core::{Kink, Lane, Op, Shape};
+use crease_core::{Kink, Lane, Op, Position, Shape};
+
+/// A function on a group of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    LogSumExp,
+    Max,
+    Median,
+    Min,
+    Norm1,
+    Norm2,
+    NormInf,
+    OrderStatistic,
+    Position(Position),
+    Sort,
+}
 
 impl<'s> Parser<'s> {
     /// Applies a function on a group of numbers.
-    pub fn lane(&mut self, function: Function, tick: bool, mut args: Args<'s>) -> Result<Kind, TextError> {
+    pub fn lane(&mut self, function: Group, tick: bool, mut args: Args<'s>) -> Result<Kind, TextError> {
         let axis = args.key("axis");
         let k = match function {
-            Function::OrderStatistic => {
+            Group::OrderStatistic => {
                 let k = args.key("k").ok_or_else(|| args.fault("`order_statistic` needs its position k".into()))?;
                 Some(k.count("the position k")?)
             }
             _ => None,
         };
         let choice = match (tick, function) {
-            (true, Function::LogSumExp) | (false, _) => None,
+            (true, Group::LogSumExp) | (false, _) => None,
             (true, _) => Some(self.choice(&mut args)?),
         };
         args.no_more_settings(self)?;
         args.arity(1, if axis.is_some() { 1 } else { usize::MAX })?;
-        let place = args.place;
+        let (place, name) = (args.place, super::name(args.function));
         let atoms = self.values(args)?;
         let make = |lane: Lane, n: usize| operation(function, lane, k.unwrap_or((n - 1) / 2), tick, choice.clone());
 
+        // these keep their axis
+        let rearranges = matches!(function, Group::Sort | Group::Position(Position::Order));
         let shape = self.builder.shape(atoms[0]);
         let axes = match &axis {
             Some(axis) => axes(axis, &shape)?,
@@ -39,11 +56,12 @@ impl<'s> Parser<'s> {
                 let results = self.equation(make(Lane::Args, atoms.len()), &atoms, place)?;
                 return Ok(self.kind_of_all(results));
             }
-            None if function == Function::Sort => vec![shape.rank() - 1],
+            None if rearranges => vec![shape.rank() - 1],
             None => (0..shape.rank()).collect(),
         };
-        if function == Function::Sort && axes.len() != 1 {
-            return Err(TextError::new("`sort` works along one axis", axis.map_or(place, |a| a.place())));
+        if rearranges && axes.len() != 1 {
+            let message = format!("`{name}` works along one axis");
+            return Err(TextError::new(message, axis.map_or(place, |a| a.place())));
         }
         let results = self.build(place, |b| {
             let group = Grouping::new(&shape, &axes)?;
@@ -51,7 +69,7 @@ impl<'s> Parser<'s> {
             let lanes = b.reshape(turned, &group.merged)?;
             let mut results = b.push(make(Lane::Axis, group.size), &[lanes])?;
             // all but the reduced value are as long as the lane and go back to where they came from
-            for result in results.iter_mut().skip(usize::from(function != Function::Sort)) {
+            for result in results.iter_mut().skip(usize::from(!rearranges)) {
                 let apart = b.reshape(*result, &group.turned)?;
                 *result = b.transpose(apart, &group.back)?;
             }
@@ -61,17 +79,18 @@ impl<'s> Parser<'s> {
     }
 }
 
-fn operation(function: Function, lane: Lane, k: usize, tick: bool, choice: Option<Choice>) -> Op {
+fn operation(function: Group, lane: Lane, k: usize, tick: bool, choice: Option<Choice>) -> Op {
     let kink = match function {
-        Function::Min => Kink::Min(lane),
-        Function::OrderStatistic | Function::Median => Kink::OrderStatistic(lane, k),
-        Function::Sort => Kink::Sort(lane),
-        Function::Norm1 => Kink::Norm1(lane),
-        Function::NormInf => Kink::NormInf(lane),
-        Function::Norm2 => Kink::Norm2(lane),
-        Function::LogSumExp if tick => return Op::LogSumExpJoint(lane),
-        Function::LogSumExp => return Op::LogSumExp(lane),
-        _ => Kink::Max(lane),
+        Group::Min => Kink::Min(lane),
+        Group::OrderStatistic | Group::Median => Kink::OrderStatistic(lane, k),
+        Group::Sort => Kink::Sort(lane),
+        Group::Norm1 => Kink::Norm1(lane),
+        Group::NormInf => Kink::NormInf(lane),
+        Group::Norm2 => Kink::Norm2(lane),
+        Group::LogSumExp if tick => return Op::LogSumExpJoint(lane),
+        Group::LogSumExp => return Op::LogSumExp(lane),
+        Group::Position(which) => return Op::Position(which, lane),
+        Group::Max => Kink::Max(lane),
     };
     match choice {
         Some(choice) => Op::Joint(kink, choice),

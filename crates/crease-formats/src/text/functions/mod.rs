@@ -2,34 +2,45 @@
 //!
 //! A call by name is the raw operation: nothing is folded, so that `add(1, 2)` is an equation. Scalars are spread over
 //! tensors as the infix signs do. Functions on groups of numbers are in [`lanes`], those that move numbers about in
-//! [`structure`].
+//! [`structure`], convolution and pooling in [`windows`].
 
 mod args;
 mod lanes;
 mod named;
 mod structure;
+mod windows;
 
 pub(crate) use args::Args;
 
 pub(crate) use named::Named;
 
+use lanes::Group;
+
 use super::error::TextError;
 use super::machine::Target;
 use super::operand::{Kind, Operand};
 use super::parser::Parser;
+use crease_core::builder::Cumulative;
 use crease_core::op::{Choice, Ties};
-use crease_core::{Atom, Kink, Lane, Op, Place, Rational, Smooth};
+use crease_core::{Atom, Kink, Lane, Op, Place, Position, Rational, Smooth, Stair};
 
 /// A function of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
     Abs,
     Add,
+    AddAlong,
     Assemble,
+    AvgPool,
     Broadcast,
     Concat,
     Constant,
-    Conv2d,
+    /// Convolution along so many axes.
+    Conv(usize),
+    /// The transpose of that.
+    ConvTranspose(usize),
+    /// What runs along an axis.
+    Cumulative(Cumulative),
     Div,
     Dot,
     Elu,
@@ -50,7 +61,10 @@ pub(crate) enum Function {
     Norm2,
     OrderStatistic,
     Permute,
+    /// Where in a lane numbers stand.
+    Position(Position),
     Power,
+    Prod,
     Put,
     Relu,
     Reshape,
@@ -58,12 +72,19 @@ pub(crate) enum Function {
     /// A smooth function of one number.
     Smooth(Smooth),
     Sort,
+    /// A function that is constant between jumps.
+    Stair(Stair),
+    Std,
     Sub,
     Sum,
+    TakeAlong,
     TimesRelu,
+    TopK,
     Transpose,
     Unpermute,
+    Var,
     View,
+    Where,
     Zeros,
     /// A function that is made of others.
     Named(Named),
@@ -76,21 +97,44 @@ use Function::*;
 const TABLE: &[(&str, Function, &str)] = &[
     ("abs", Abs, "abs(x)"),
     ("add", Add, "add(a, b)"),
+    ("add_along", AddAlong, "add_along(x, positions, of=5, axis=-1) or add_along(a, b, i, j, of=5)"),
     ("assemble", Assemble, "assemble([shape], put(x, from=0, sizes=[3], strides=[1]), ...)"),
+    ("avgpool", AvgPool, "avgpool(x, 2, stride=2, padding=0, ceil=0, count_padding=1)"),
     ("broadcast", Broadcast, "broadcast(x, [shape])"),
     ("concat", Concat, "concat(a, b, ..., axis=0)"),
     ("constant", Constant, "constant(2)"),
-    ("conv2d", Conv2d, "conv2d(x, kernel, stride=1, padding=0)"),
+    ("conv1d", Conv(1), "conv1d(x, kernel, stride=1, padding=0, dilation=1, groups=1)"),
+    ("conv2d", Conv(2), "conv2d(x, kernel, stride=1, padding=0, dilation=1, groups=1)"),
+    ("conv3d", Conv(3), "conv3d(x, kernel, stride=1, padding=0, dilation=1, groups=1)"),
+    (
+        "conv_transpose1d",
+        ConvTranspose(1),
+        "conv_transpose1d(x, kernel, stride=1, padding=0, dilation=1, groups=1, extra=0)",
+    ),
+    (
+        "conv_transpose2d",
+        ConvTranspose(2),
+        "conv_transpose2d(x, kernel, stride=1, padding=0, dilation=1, groups=1, extra=0)",
+    ),
+    (
+        "conv_transpose3d",
+        ConvTranspose(3),
+        "conv_transpose3d(x, kernel, stride=1, padding=0, dilation=1, groups=1, extra=0)",
+    ),
+    ("cummax", Function::Cumulative(Cumulative::Max), "cummax(x) or cummax(x, axis=0)"),
+    ("cummin", Function::Cumulative(Cumulative::Min), "cummin(x) or cummin(x, axis=0)"),
+    ("cumprod", Function::Cumulative(Cumulative::Product), "cumprod(x) or cumprod(x, axis=0)"),
+    ("cumsum", Function::Cumulative(Cumulative::Sum), "cumsum(x) or cumsum(x, axis=0)"),
     ("div", Div, "div(a, b)"),
     ("dot", Dot, "dot(a, b)"),
     ("elu", Elu, "elu(x, scale=1)"),
-    ("gather", Gather, "gather(x, [0, 2], axis=0)"),
+    ("gather", Gather, "gather(x, [0, 2], axis=0), or gather(x, i, axis=0) with computed positions"),
     ("leaky_relu", LeakyRelu, "leaky_relu(x, slope=0.01)"),
     ("logsumexp", LogSumExp, "logsumexp(a, b, ...), logsumexp(x) or logsumexp(x, axis=0)"),
     ("matmul", MatMul, "matmul(a, b, transpose=first), or second, or both"),
     ("max", Max, "max(a, b, ...), max(x) or max(x, axis=0)"),
     ("max_linear", MaxLinear, "max_linear(A, x)"),
-    ("maxpool", MaxPool, "maxpool(x, 2, stride=2, padding=0)"),
+    ("maxpool", MaxPool, "maxpool(x, 2, stride=2, padding=0, dilation=1, ceil=0)"),
     ("mean", Mean, "mean(x) or mean(x, axis=0)"),
     ("median", Median, "median(a, b, ...), median(x) or median(x, axis=0)"),
     ("min", Min, "min(a, b, ...), min(x) or min(x, axis=0)"),
@@ -102,17 +146,23 @@ const TABLE: &[(&str, Function, &str)] = &[
     ("order_statistic", OrderStatistic, "order_statistic(a, b, ..., k=1) or order_statistic(x, k=1, axis=0)"),
     ("permute", Permute, "permute(x, positions, axis=-1) or permute(a, b, i, j)"),
     ("power", Power, "power(x, 2) or power(x, 1/3)"),
+    ("prod", Prod, "prod(x) or prod(x, axis=0)"),
     ("put", Put, "put(x, from=0, sizes=[3], strides=[1]) inside assemble"),
     ("relu", Relu, "relu(x)"),
     ("reshape", Reshape, "reshape(x, [shape])"),
     ("slice", Slice, "x[0:2, :, ::2]"),
     ("sort", Sort, "sort(a, b, ...) or sort(x, axis=-1)"),
+    ("std", Std, "std(x) or std(x, axis=0)"),
     ("sub", Sub, "sub(a, b)"),
     ("sum", Sum, "sum(x) or sum(x, axis=0)"),
+    ("take_along", TakeAlong, "take_along(x, positions, axis=-1) or take_along(a, b, c, i, j, of=3)"),
     ("times_relu", TimesRelu, "times_relu(a, b)"),
+    ("top_k", TopK, "top_k(x, k=3, axis=-1)"),
     ("transpose", Transpose, "transpose(x) or transpose(x, [1, 0])"),
     ("unpermute", Unpermute, "unpermute(x, positions, axis=-1) or unpermute(a, b, i, j)"),
+    ("var", Var, "var(x) or var(x, axis=0)"),
     ("view", View, "view(x, [shape], from=0, sizes=[3], strides=[1])"),
+    ("where", Where, "where(condition, a, b)"),
     ("zeros", Zeros, "zeros([shape])"),
 ];
 
@@ -121,19 +171,24 @@ pub(crate) fn lookup(name: &str) -> Option<Function> {
     let row = TABLE.binary_search_by(|row| row.0.cmp(name)).ok();
     row.map(|i| TABLE[i].1)
         .or_else(|| Smooth::from_name(name).map(Function::Smooth))
+        .or_else(|| Stair::from_name(name).map(Function::Stair))
+        .or_else(|| Position::from_name(name).map(Function::Position))
         .or_else(|| Named::from_name(name).map(Function::Named))
 }
 
 /// The names of all functions.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
     let named = Named::ALL.iter().map(|f| f.name());
-    TABLE.iter().map(|row| row.0).chain(Smooth::NAMED.iter().map(|f| f.name())).chain(named)
+    let constant = Stair::ALL.iter().map(|s| s.name()).chain(Position::ALL.iter().map(|p| p.name()));
+    TABLE.iter().map(|row| row.0).chain(Smooth::NAMED.iter().map(|f| f.name())).chain(constant).chain(named)
 }
 
 /// The name of a function.
 pub(crate) fn name(function: Function) -> &'static str {
     match function {
         Function::Smooth(f) => f.name(),
+        Function::Stair(s) => s.name(),
+        Function::Position(which) => which.name(),
         Function::Named(f) => f.name(),
         other => row(other).0,
     }
@@ -143,6 +198,8 @@ pub(crate) fn name(function: Function) -> &'static str {
 pub(crate) fn usage(function: Function) -> String {
     match function {
         Function::Smooth(f) => format!("{}(x)", f.name()),
+        Function::Stair(s) => format!("{}(x)", s.name()),
+        Function::Position(p) => format!("{0}(a, b, ...), {0}(x) or {0}(x, axis=0)", p.name()),
         Function::Named(f) => f.usage(),
         other => row(other).2.into(),
     }
@@ -205,6 +262,8 @@ impl<'s> Parser<'s> {
         match function {
             Neg => self.plain(Op::Neg, args, 1),
             Function::Smooth(f) => self.plain(Op::Smooth(f), args, 1),
+            Function::Stair(s) => self.plain(Op::Stair(s), args, 1),
+            Where => self.plain(Op::Where, args, 3),
             Add => self.plain(Op::Add, args, 2),
             Sub => self.plain(Op::Sub, args, 2),
             Mul => self.plain(Op::Mul, args, 2),
@@ -232,16 +291,31 @@ impl<'s> Parser<'s> {
                 let scale = args.parameter("scale", "the scale")?.unwrap_or(Rational::ONE);
                 self.one_kink(Kink::Elu(scale), tick, args, 1)
             }
-            Max | Min | OrderStatistic | Median | Sort | Norm1 | NormInf | Norm2 | LogSumExp => {
-                self.lane(function, tick, args)
-            }
+            Max => self.lane(Group::Max, tick, args),
+            Min => self.lane(Group::Min, tick, args),
+            OrderStatistic => self.lane(Group::OrderStatistic, tick, args),
+            Median => self.lane(Group::Median, tick, args),
+            Sort => self.lane(Group::Sort, tick, args),
+            Norm1 => self.lane(Group::Norm1, tick, args),
+            NormInf => self.lane(Group::NormInf, tick, args),
+            Norm2 => self.lane(Group::Norm2, tick, args),
+            LogSumExp => self.lane(Group::LogSumExp, tick, args),
+            Function::Position(which) => self.lane(Group::Position(which), tick, args),
+            TakeAlong => self.along(false, args),
+            AddAlong => self.along(true, args),
+            TopK => self.top_k(args),
             Function::Named(f) => self.named(f, args),
+            Function::Cumulative(what) => self.cumulative(what, args),
             MaxLinear => self.max_linear(tick, args),
             Permute => self.permute(false, args),
             Unpermute => self.permute(true, args),
             Slice => Err(args.fault("there is no function `slice`; ranges stand in brackets".into())),
-            Assemble | Broadcast | Concat | Constant | Conv2d | Dot | Gather | MatMul | MaxPool | Mean | Put
-            | Reshape | Sum | Transpose | View | Zeros => self.structural(function, args),
+            Conv(axes) => self.conv(axes, false, args),
+            ConvTranspose(axes) => self.conv(axes, true, args),
+            MaxPool => self.pool(false, args),
+            AvgPool => self.pool(true, args),
+            Assemble | Broadcast | Concat | Constant | Dot | Gather | MatMul | Mean | Prod | Put | Reshape | Std
+            | Sum | Transpose | Var | View | Zeros => self.structural(function, args),
         }
     }
 
@@ -312,6 +386,67 @@ impl<'s> Parser<'s> {
         Ok(self.kind_of_all(results))
     }
 
+    /// Along one axis, the last one unless told otherwise.
+    fn cumulative(&mut self, what: Cumulative, mut args: Args<'s>) -> Result<Kind, TextError> {
+        let axis = args.key("axis").map(|a| a.integer("the axis")).transpose()?.unwrap_or(-1);
+        args.no_more_settings(self)?;
+        args.arity(1, 1)?;
+        let place = args.place;
+        let atoms = self.values(args)?;
+        let axis = isize::try_from(axis).unwrap_or(isize::MAX);
+        let result = self.build(place, |b| b.cumulative(what, atoms[0], axis))?;
+        Ok(Kind::Value(result))
+    }
+
+    /// Reading or adding at positions along an axis, or at positions that are given after the numbers.
+    fn along(&mut self, scatter: bool, mut args: Args<'s>) -> Result<Kind, TextError> {
+        let of = args.key("of").map(|n| n.count("the length of the lane")).transpose()?;
+        let axis = args.key("axis").map(|axis| axis.integer("the axis")).transpose()?;
+        args.no_more_settings(self)?;
+        if scatter && of.is_none() {
+            return Err(args.fault("`add_along` needs the length `of` what is added into".into()));
+        }
+        let place = args.place;
+        // several numbers with a length that is told are a lane of arguments, unless they have an axis
+        if let (Some(of), None) = (of, axis)
+            && (args.positional.len() != 2 || self.all_scalars(&args))
+        {
+            let atoms = self.values(args)?;
+            let results = self.equation(Op::Gather { lane: Lane::Args, of, scatter }, &atoms, place)?;
+            return Ok(self.kind_of_all(results));
+        }
+        args.arity(2, 2)?;
+        let atoms = self.values(args)?;
+        let axis = axis.unwrap_or(-1) as isize;
+        let atom = self.build(place, |b| match of.filter(|_| scatter) {
+            Some(of) => b.add_along(atoms[0], atoms[1], axis, of),
+            None => b.take_along(atoms[0], atoms[1], axis),
+        })?;
+        Ok(Kind::Value(atom))
+    }
+
+    /// Whether no argument has an axis.
+    fn all_scalars(&self, args: &Args<'s>) -> bool {
+        args.positional.iter().all(|o| match &o.kind {
+            Kind::Number(_) => true,
+            Kind::Value(a) => self.builder.shape(*a).is_scalar(),
+            Kind::List(_) | Kind::Several(_) | Kind::Put(_) | Kind::Word | Kind::Key => false,
+        })
+    }
+
+    /// The largest numbers along an axis, and their positions.
+    fn top_k(&mut self, mut args: Args<'s>) -> Result<Kind, TextError> {
+        let axis = args.key("axis").map_or(Ok(-1), |axis| axis.integer("the axis"))?;
+        let k = args.key("k").ok_or_else(|| args.fault("`top_k` needs the number k".into()))?;
+        let k = k.count("the number k")?;
+        args.no_more_settings(self)?;
+        args.arity(1, 1)?;
+        let place = args.place;
+        let x = self.values(args)?[0];
+        let results = self.build(place, |b| b.top_k(x, k, axis as isize))?;
+        Ok(self.kind_of_all(results.to_vec()))
+    }
+
     fn permute(&mut self, inverse: bool, mut args: Args<'s>) -> Result<Kind, TextError> {
         let axis = args.key("axis");
         args.no_more_settings(self)?;
@@ -345,6 +480,10 @@ mod tests {
             assert_eq!(lookup(word).map(name), Some(word));
         }
         assert_eq!(lookup("softmax"), None);
+        // a printed program must not give a value one of these names
+        let reserved: Vec<&str> = crease_core::program::reserved().collect();
+        let missing: Vec<&str> = names().filter(|name| !reserved.contains(name)).collect();
+        assert!(missing.is_empty(), "{missing:?} can be names of values");
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Functions that move numbers about or multiply matrices: reshaping, slices, sums, convolution, pooling, and the raw
+//! Functions that move numbers about or multiply matrices: reshaping, slices, sums, and the raw
 //! views and assemblies that printed programs hold.
 
 use super::lanes::axes;
 use super::{Args, Function, name};
 use crate::text::emit::double;
 use crate::text::error::TextError;
-use crate::text::operand::{Kind, Operand};
+use crate::text::operand::Kind;
 use crate::text::parser::Parser;
 use crease_core::shape::MAX_ELEMENTS;
-use crease_core::{Atom, Constant, Conv2d, Layout, Op, Place, Shape, Window};
+use crease_core::{Atom, Constant, Layout, Op, Place, Shape};
 
 /// Index maps that are no loops take memory for each element; larger ones are refused.
 const MAX_TABLE: usize = 1 << 28;
@@ -56,7 +56,7 @@ impl<'s> Parser<'s> {
                 self.build(place, |b| b.concat(&atoms, axis as isize))?
             }
             Function::Gather => self.gather(args)?,
-            Function::Sum | Function::Mean => {
+            Function::Sum | Function::Mean | Function::Prod | Function::Var | Function::Std => {
                 let axis = args.key("axis");
                 args.arity(1, 1)?;
                 args.no_more_settings(self)?;
@@ -66,8 +66,13 @@ impl<'s> Parser<'s> {
                     Some(axis) => axes(&axis, &shape)?,
                     None => (0..shape.rank()).collect(),
                 };
-                let mean = function == Function::Mean;
-                self.build(place, |b| if mean { b.mean(x, &axes) } else { b.sum(x, &axes) })?
+                self.build(place, |b| match function {
+                    Function::Mean => b.mean(x, &axes),
+                    Function::Prod => b.prod(x, &axes),
+                    Function::Var => b.variance(x, &axes),
+                    Function::Std => b.deviation(x, &axes),
+                    _ => b.sum(x, &axes),
+                })?
             }
             Function::Zeros => {
                 args.arity(1, 1)?;
@@ -90,22 +95,6 @@ impl<'s> Parser<'s> {
                 })?
             }
             Function::Dot | Function::MatMul => self.product(args)?,
-            Function::Conv2d => {
-                let stride = pair_or(args.key("stride"), "the stride", (1, 1))?;
-                let padding = pair_or(args.key("padding"), "the padding", (0, 0))?;
-                args.arity(2, 2)?;
-                args.no_more_settings(self)?;
-                let atoms = self.values(args)?;
-                if let [planes @ .., h, w] = self.builder.shape(atoms[0]).dims() {
-                    let padded = [h + 2 * padding.0, w + 2 * padding.1];
-                    let elements = planes.iter().chain(&padded).try_fold(1usize, |a, &b| a.checked_mul(b));
-                    if elements.is_none_or(|n| n > MAX_ELEMENTS) {
-                        return Err(TextError::new("the padded image has too many elements", place));
-                    }
-                }
-                self.build(place, |b| b.conv2d(atoms[0], atoms[1], Conv2d { stride, padding }))?
-            }
-            Function::MaxPool => self.maxpool(args)?,
             Function::View => {
                 let layout = layout(&mut args)?;
                 let (x, shape) = self.value_and_shape(args)?;
@@ -139,8 +128,12 @@ impl<'s> Parser<'s> {
         };
         args.arity(2, 2)?;
         args.no_more_settings(self)?;
-        let positions = args.pop().counts("the positions")?;
         let place = args.place;
+        if let Some(Kind::Value(_)) = args.positional.last().map(|o| &o.kind) {
+            let atoms = self.values(args)?;
+            return self.build(place, |b| b.take(atoms[0], atoms[1], axis as isize));
+        }
+        let positions = args.pop().counts("the positions")?;
         let x = self.values(args)?[0];
         let shape = self.builder.shape(x);
         if let Ok(axis) = shape.axis(axis as isize) {
@@ -173,34 +166,6 @@ impl<'s> Parser<'s> {
         })
     }
 
-    fn maxpool(&mut self, mut args: Args<'s>) -> Result<Atom, TextError> {
-        let size = match args.key("size") {
-            Some(size) => size,
-            None => {
-                args.arity(2, 2)?;
-                args.pop()
-            }
-        };
-        let size = size.pair("the size of the window")?;
-        let stride = pair_or(args.key("stride"), "the stride", size)?;
-        let padding = pair_or(args.key("padding"), "the padding", (0, 0))?;
-        args.arity(1, 1)?;
-        args.no_more_settings(self)?;
-        let place = args.place;
-        let x = self.values(args)?[0];
-        let window = Window { size, stride, padding };
-        if let [planes @ .., h, w] = self.builder.shape(x).dims()
-            && let Some((rows, columns)) = window.output((*h, *w))
-        {
-            let factors = [rows, columns, size.0, size.1];
-            let entries = planes.iter().chain(&factors).try_fold(1usize, |a, &b| a.checked_mul(b));
-            if padding != (0, 0) {
-                table_fits(entries, place)?;
-            }
-        }
-        self.build(place, |b| b.maxpool2d(x, window))
-    }
-
     fn assemble(&mut self, args: Args<'s>) -> Result<Atom, TextError> {
         args.arity(1, usize::MAX)?;
         args.no_more_settings(self)?;
@@ -217,10 +182,6 @@ impl<'s> Parser<'s> {
         }
         self.build(place, |b| b.assemble(shape, pieces))
     }
-}
-
-fn pair_or(setting: Option<Operand>, what: &str, default: (usize, usize)) -> Result<(usize, usize), TextError> {
-    setting.map_or(Ok(default), |operand| operand.pair(what))
 }
 
 fn table_fits(entries: Option<usize>, place: Place) -> Result<(), TextError> {

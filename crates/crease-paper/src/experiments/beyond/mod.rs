@@ -3,7 +3,7 @@
 //! The paper's gd of a called program is free: it may come from backprop, from forprop, or from its author. This module makes the
 //! two kinds of parts that the paper names, as programs of programs, and counts them:
 //!
-//! - [`unrolled`]: an optimisation algorithm as k calls of its step, such as [`ista_step`]. Differentiated forward inside and
+//! - [`unrolled`]: an optimisation algorithm as k turns of its step, a loop, such as [`ista_step`]. Differentiated forward inside and
 //!   backward outside ([`Technique::Forward`](crease::Technique)) it has the overhead for which the paper prints 3p + 5; [`inner_costs`] has what
 //!   Theorem 2 says and what the emitted program counts, [`outer_costs`] the same for the program that calls it.
 //! - [`implicit`] and [`fixed_point`]: a function of the solution of equations, with the joint program that the implicit function

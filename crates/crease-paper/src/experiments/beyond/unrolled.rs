@@ -1,11 +1,11 @@
-//! Optimisation algorithms, unrolled: k calls of a step, as a program of programs.
+//! Optimisation algorithms, unrolled: k turns of a loop around a step.
 
 use crease::Error;
 use crease_core::op::Op;
 use crease_core::{Atom, BuildError, Builder, Program, Rational, Shape};
 use std::sync::Arc;
 
-/// The objective after `steps` calls of a step.
+/// The objective after `steps` turns of a step.
 ///
 /// The step takes a state and any parameters and returns the next state; the objective takes a state and the same parameters and
 /// returns a number. What leaves takes the first state and the parameters, so it can be called, and differentiated, as one part of a larger
@@ -33,14 +33,12 @@ pub fn unrolled(step: &Arc<Program>, steps: usize, objective: &Arc<Program>) -> 
     Ok(b.finish(&[value])?)
 }
 
-/// The state after some calls of a step. The first of the arguments is the state.
+/// The state after some turns of a step. The first of the arguments is the state.
 pub(super) fn repeat(b: &mut Builder, step: &Arc<Program>, steps: usize, args: &[Atom]) -> Result<Atom, BuildError> {
-    let callee = b.callee(step.clone(), None)?;
-    let mut args = args.to_vec();
-    for _ in 0..steps {
-        args[0] = b.push1(Op::Call(callee), &args)?;
+    match steps {
+        0 => Ok(args[0]),
+        _ => Ok(b.repeat(step, steps, &args[..1], &args[1..])?[0]),
     }
-    Ok(args[0])
 }
 
 /// Declares the inputs of a program.

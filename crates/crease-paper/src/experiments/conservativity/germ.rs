@@ -6,7 +6,7 @@
 //! which the curve runs. Whatever a run compares is noted in a [`Log`], which therefore knows how far the interval reaches.
 
 use super::polynomial::Polynomial;
-use crease_core::{Number, NumberError, Rational, Smooth};
+use crease_core::{Number, NumberError, Rational, Smooth, Stair};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -227,6 +227,14 @@ impl Number for Germ {
                 (Some(c), 0) => c.smooth(f).map(Germ::constant),
                 _ => Err(NumberError::NotExact { operation: f.name() }),
             },
+        }
+    }
+
+    /// Along the curve: beside a jump the curve may go either way, and only a constant stays.
+    fn stair(&self, s: Stair) -> Result<Self, NumberError> {
+        match (self.above.as_constant(), self.below.degree()) {
+            (Some(c), 0) => c.stair(s).map(Germ::constant),
+            _ => Err(NumberError::NotExact { operation: s.name() }),
         }
     }
 

@@ -5,9 +5,13 @@
 //! that is not finite) is kept and reported at the end, because operators cannot fail. An equation comes from the line of the closure that
 //! asked for it ([`Origin::Line`]), or from a layer that is open ([`Tape::within`]).
 
-use crate::builder::{BuildError, Builder, Conv2d, Window};
+mod groups;
+mod loops;
+mod windows;
+
+use crate::builder::{BuildError, Builder};
 use crate::number::Rational;
-use crate::op::{Comparison, Kink, Lane, Logic, Op, Smooth};
+use crate::op::{Comparison, Kink, Lane, Logic, Op, Smooth, Stair};
 use crate::program::{Atom, Origin, Program};
 use crate::shape::Shape;
 use std::cell::RefCell;
@@ -135,13 +139,23 @@ impl Tape {
     /// Applies a program to variables; its outputs.
     #[track_caller]
     pub fn call<'t>(&'t self, program: &Arc<Program>, args: &[Var<'t>]) -> Vec<Var<'t>> {
-        let outputs = self.record(|b| {
+        self.several(program.outputs().len(), |b| {
             let atoms = self.atoms(args)?;
             let id = b.callee(program.clone(), None)?;
             b.push(Op::Call(id), &atoms)
-        });
-        let zero = || vec![self.state.borrow_mut().builder.constant(Rational::ZERO); program.outputs().len()];
-        outputs.unwrap_or_else(zero).into_iter().map(|atom| Var { tape: self, atom }).collect()
+        })
+    }
+
+    /// What gives so many results; zeros once an error was recorded.
+    #[track_caller]
+    fn several<'t>(
+        &'t self,
+        results: usize,
+        f: impl FnOnce(&mut Builder) -> Result<Vec<Atom>, BuildError>,
+    ) -> Vec<Var<'t>> {
+        let outputs = self.record(f);
+        let zeros = || vec![self.state.borrow_mut().builder.constant(Rational::ZERO); results];
+        outputs.unwrap_or_else(zeros).into_iter().map(|atom| Var { tape: self, atom }).collect()
     }
 
     /// Makes the trace fail with an error of one's own; the first error counts.
@@ -319,18 +333,6 @@ impl<'t> Var<'t> {
     #[track_caller]
     pub fn gather(self, axis: isize, positions: &[usize]) -> Var<'t> {
         self.apply(|b, x| b.gather(x, axis, positions))
-    }
-
-    /// Two-dimensional convolution with kernels `[O, C, h, w]`.
-    #[track_caller]
-    pub fn conv2d(self, kernel: Var<'t>, how: Conv2d) -> Var<'t> {
-        self.apply2(kernel, |b, x, k| b.conv2d(x, k, how))
-    }
-
-    /// Two-dimensional max-pooling.
-    #[track_caller]
-    pub fn maxpool2d(self, window: Window) -> Var<'t> {
-        self.apply(|b, x| b.maxpool2d(x, window))
     }
 
     /// The largest element along an axis.
@@ -576,6 +578,42 @@ pub fn clamp(x: Var<'_>, low: f64, high: f64) -> Var<'_> {
         let (low, high) = (b.constant(number(low)?), b.constant(number(high)?));
         b.clamp(x, low, high)
     })
+}
+
+/// `a` where the condition, a truth value, holds, else `b`, element by element. What is not taken need not have a value; see [`Builder::choose`].
+///
+/// ```
+/// use crease_core::{choose, op::Comparison, run, trace, Tensor};
+/// let p = trace(2, |x| choose(x[0].compare(Comparison::Greater, x[1]), 2.0 * x[0], x[0])).unwrap();
+/// assert_eq!(run(&p, &[Tensor::scalar(3.0), Tensor::scalar(0.0)]).unwrap()[0].data(), [6.0]);
+/// ```
+#[track_caller]
+pub fn choose<'t>(condition: Var<'t>, a: Var<'t>, b: Var<'t>) -> Var<'t> {
+    several(&[condition, a, b], |builder, atoms| builder.choose(atoms[0], atoms[1], atoms[2]))
+}
+
+/// -1, 0 or 1, element by element. It jumps at 0.
+#[track_caller]
+pub fn sign(x: Var<'_>) -> Var<'_> {
+    x.elementwise(Stair::Sign)
+}
+
+/// The greatest integer that is not above, element by element. It jumps at integers.
+#[track_caller]
+pub fn floor(x: Var<'_>) -> Var<'_> {
+    x.elementwise(Stair::Floor)
+}
+
+/// The least integer that is not below, element by element. It jumps at integers.
+#[track_caller]
+pub fn ceil(x: Var<'_>) -> Var<'_> {
+    x.elementwise(Stair::Ceil)
+}
+
+/// The nearest integer, the even one of two, element by element. It jumps halfway between integers.
+#[track_caller]
+pub fn round(x: Var<'_>) -> Var<'_> {
+    x.elementwise(Stair::Round)
 }
 
 /// The angle of the point (x, y), above -pi and at most pi; see [`Builder::atan2`].

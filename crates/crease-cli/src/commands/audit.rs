@@ -1,0 +1,251 @@
+//! `crease audit`: what a network does at the kinks that real inputs hit.
+
+use crate::flags::{self, PrecisionArgs, TimeArgs};
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::samples::SampleArgs;
+use crate::source::SourceArgs;
+use crate::writer::{self, Writer};
+use anyhow::{Result, anyhow, bail, ensure};
+use clap::Args;
+use crease::audit::{Case, Finding, Of, Options, Watch, audit, page};
+use crease_core::Program;
+use crease_core::differentiate::Selection;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What a network does at the kinks that real inputs hit
+///
+/// For each input: which kinks are tied, by layer, channel and place; how far the others are from switching; whether the conservative
+/// gradient has one element; whether the network is differentiable there, with a checked certificate; what conventions of frameworks
+/// return, how far apart, and a true Clarke subgradient. Ctrl-C keeps what there is, and --lines goes on where it was stopped.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  crease audit net.onnx --inputs images.csv --scale 1/255
+  crease audit net.onnx --inputs images.npy --element 3 --html audit.html
+  crease audit net.onnx --inputs digits/ --labels labels.txt --loss --lines audit.jsonl")]
+pub struct Audit {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    #[command(flatten)]
+    samples: SampleArgs,
+
+    /// Ask about the cross-entropy of the first output and the label, instead of the outputs
+    #[arg(long)]
+    loss: bool,
+
+    /// A convention to compare, such as `tensorflow` or `torch, relu=1`; may be given several times. Else torch, jax and `torch, max=first`, which is what kernels of max-pools do
+    #[arg(long, value_name = "SELECTION", value_parser = convention)]
+    select: Vec<(String, Selection)>,
+
+    /// Add a line of JSON for each input to this file; inputs that it has already are not done again
+    #[arg(long, value_name = "FILE")]
+    lines: Option<PathBuf>,
+
+    /// Write one HTML page with pictures
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Give up on an input after so many seconds
+    #[arg(long, value_name = "S")]
+    each: Option<f64>,
+
+    /// Compute so many inputs at a time; else as many as there are cores
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+
+    /// Neither write nor check certificates of verdicts
+    #[arg(long)]
+    no_certificates: bool,
+
+    #[command(flatten)]
+    precision: PrecisionArgs,
+
+    #[command(flatten)]
+    time: TimeArgs,
+
+    /// Print a line of JSON for each input, and one for all of them, instead of a summary
+    #[arg(long)]
+    json: bool,
+}
+
+fn convention(text: &str) -> Result<(String, Selection), String> {
+    Selection::parse(text).map(|s| (text.to_string(), s)).map_err(|e| e.to_string())
+}
+
+impl Audit {
+    pub fn run(&self) -> Result<String> {
+        let source = self.source.load()?;
+        ensure!(!source.has_point(), "--at is for one point; the inputs of an audit are those of --inputs");
+        let cases = self.samples.read(&source)?;
+        let interrupt = Interrupt::listen();
+        let each = match self.each {
+            Some(s) if s.is_nan() || s < 0.0 => bail!("--each {s}: a time is a number that is not negative"),
+            each => each.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX)),
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let usual = Options::default();
+        let options = Options {
+            presets: if self.select.is_empty() { usual.presets.clone() } else { self.select.clone() },
+            of: if self.loss { Of::Loss } else { Of::Outputs },
+            limits: self.time.within(self.precision.within(flags::search_limits()))?,
+            each,
+            certify: !self.no_certificates,
+            threads: self.threads.map_or(cores, |n| n as usize),
+            ..usual
+        };
+        let html = Writer::optional(self.html.as_deref())?;
+        let head = head(&source.program, &cases, &options);
+        let watch = Desk::new(self.lines.as_deref(), &head, cases.len(), self.json)?;
+        let report = audit(&source.program, &cases, &options, &watch).map_err(|e| anyhow!("{e}"))?;
+        watch.close()?;
+        if let Some(html) = html {
+            html.all(page(source.program.name(), &report, &cases))?;
+        }
+        let text = match self.json {
+            true => crease::show::json(&serde_json::json!({ "summary": report.summary })),
+            false => report.summary.text(&report.findings),
+        };
+        if report.findings.len() < cases.len() {
+            Writer::standard().all(&text)?;
+            let far = format!("after {} of {} inputs", report.findings.len(), cases.len());
+            let again = if self.lines.is_some() { "; run it again to go on" } else { "" };
+            return Err(match interrupt.is_set() {
+                true => interrupt.told(&(far + again)),
+                false => anyhow!("time was up {far}{again}; allow more with --seconds"),
+            });
+        }
+        Ok(text)
+    }
+}
+
+/// The first line of a file of findings: of what they are.
+fn head(p: &Program, cases: &[Case], options: &Options) -> String {
+    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+    // a hash takes all that is written to it
+    let _ = write!(hash, "{p}");
+    for case in cases {
+        let _ = write!(hash, "{:?}", case.label);
+        case.point.iter().flat_map(|t| t.data()).for_each(|x| hash.add(&x.to_f64().to_bits().to_le_bytes()));
+    }
+    options.presets.iter().for_each(|(name, _)| hash.add(name.as_bytes()));
+    let of = if options.of == Of::Loss { "loss" } else { "outputs" };
+    let of =
+        serde_json::json!({ "audit": p.name(), "of": of, "inputs": cases.len(), "hash": format!("{:016x}", hash.0) });
+    of.to_string()
+}
+
+/// The hash of Fowler, Noll and Vo, in 64 bits: the same everywhere and for good.
+struct Fnv(u64);
+
+impl Fnv {
+    fn add(&mut self, bytes: &[u8]) {
+        for b in bytes {
+            self.0 = (self.0 ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+impl Write for Fnv {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.add(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Where findings arrive.
+struct Desk {
+    known: HashMap<usize, Finding>,
+    state: RefCell<State>,
+    inputs: usize,
+    json: bool,
+}
+
+struct State {
+    lines: Option<Writer>,
+    done: usize,
+    tied: usize,
+    progress: Progress,
+    /// What went wrong with writing; nothing is written after that.
+    fault: Option<anyhow::Error>,
+}
+
+impl Desk {
+    fn new(path: Option<&Path>, head: &str, inputs: usize, json: bool) -> Result<Desk> {
+        let mut known = HashMap::new();
+        let lines = match path {
+            None => None,
+            Some(path) => {
+                let old = writer::whole_lines(path)?;
+                let mut all = old.lines();
+                match all.next() {
+                    None => {}
+                    Some(first) if first == head => {}
+                    Some(_) => bail!(
+                        "{} holds an audit of something else, or of other inputs; give another name or remove it",
+                        path.display()
+                    ),
+                }
+                for (i, line) in all.enumerate() {
+                    let finding =
+                        Finding::from_line(line).map_err(|e| anyhow!("{}, line {}: {e}", path.display(), i + 2))?;
+                    ensure!(finding.input < inputs, "{}, line {}: there is no such input", path.display(), i + 2);
+                    known.insert(finding.input, finding);
+                }
+                let mut lines = Writer::appending(path, old.len())?;
+                if old.is_empty() {
+                    lines.put(format!("{head}\n"))?;
+                }
+                Some(lines)
+            }
+        };
+        let (done, tied) = (known.len(), known.values().filter(|f| f.tied > 0).count());
+        let state = State { lines, done, tied, progress: Progress::new(), fault: None };
+        let desk = Desk { known, state: RefCell::new(state), inputs, json };
+        if json {
+            let mut old: Vec<&Finding> = desk.known.values().collect();
+            old.sort_by_key(|f| f.input);
+            old.into_iter().try_for_each(|f| Writer::standard().all(&(f.line() + "\n")))?;
+        }
+        Ok(desk)
+    }
+
+    fn close(self) -> Result<()> {
+        let state = self.state.into_inner();
+        match state.fault {
+            Some(fault) => Err(fault),
+            None => state.lines.map_or(Ok(()), Writer::finish),
+        }
+    }
+}
+
+impl Watch for Desk {
+    fn known(&self, input: usize) -> Option<Finding> {
+        self.known.get(&input).cloned()
+    }
+
+    fn done(&self, finding: &Finding) {
+        let mut state = self.state.borrow_mut();
+        state.done += 1;
+        state.tied += usize::from(finding.tied > 0);
+        let (done, tied) = (state.done, state.tied);
+        state.progress.say(|| format!("{done} of {} inputs, {tied} with ties", self.inputs));
+        Interrupt::listen().look();
+        if state.fault.is_some() {
+            return;
+        }
+        let line = finding.line() + "\n";
+        let kept = state.lines.as_mut().map_or(Ok(()), |w| w.put(&line));
+        let printed = kept.and_then(|()| match self.json {
+            true => state.progress.aside(|| Writer::standard().all(&line)),
+            false => Ok(()),
+        });
+        if let Err(fault) = printed {
+            state.fault = Some(fault);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+"""Answers: what can be said about a program at a point, as objects with fields, text, JSON and a table for notebooks."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _crease
+from ._crease import CreaseError, Program
+from ._tree import plain
+from ._walkers import Static, from_torch, walker
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a vector is at a point: ``gradient``, ``clarke``, ``conservative``, ``outside`` or ``undecided``, with the reason. It equals its word.
+
+    >>> Status("clarke") == "clarke"
+    True
+    """
+
+    word: str
+    why: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self.word == (other.word if isinstance(other, Status) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.word)
+
+    def __str__(self) -> str:
+        words = {
+            "nan": "no number (NaN or infinite)",
+            "gradient": "the gradient",
+            "clarke": "a Clarke subgradient",
+            "conservative": "an element of the conservative gradient, and not known to be more",
+            "outside": "outside of the conservative gradient",
+        }
+        return words.get(self.word, f"undecided: {self.why}")
+
+
+@dataclass(frozen=True)
+class Kink:
+    """A place where a program is not smooth at a point."""
+
+    operation: str
+    place: str
+    text: str
+    elements: int
+
+    def __str__(self) -> str:
+        many = f" ({self.elements} elements)" if self.elements > 1 else ""
+        return f"{self.operation}{many} at {self.place or self.text}"
+
+
+def _place(place: Any) -> str:
+    """Where an equation comes from, in words: a line of code, a node, a layer, or line and column of a text."""
+    if isinstance(place, dict):
+        return f"{place['line']}:{place['column']}"
+    return place or ""
+
+
+class _Shown:
+    """What has text, JSON and a table."""
+
+    text: str
+    _json: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of the command-line tool, as a dict."""
+        return json.loads(self._json)
+
+    def __str__(self) -> str:
+        return self.text.rstrip()
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for line in self.text.rstrip().splitlines():
+            label, _, rest = line.partition("  ") if not line.startswith(" ") else ("", "", line.strip())
+            rows.append(f"<tr><th style='text-align:left'>{html.escape(label)}</th><td style='text-align:left'><code>{html.escape(rest.strip())}</code></td></tr>")
+        return f"<table class='crease'>{''.join(rows)}</table>"
+
+
+@dataclass
+class _Left:
+    """What is left of an inspection in a pickle: all that was said, and what was asked, so that another gradient can be judged by asking again."""
+
+    program: Program
+    certificate: str | None
+    asked: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def again(self) -> _crease.Inspection:
+        """The inspection itself."""
+        args, how = self.asked
+        return _crease.inspect(self.program, args, how)
+
+
+class Inspection(_Shown):
+    """Everything that can be said about a derivative at a point: see :func:`crease.inspect`."""
+
+    def __init__(self, raw: _crease.Inspection, asked: tuple[tuple[Any, ...], dict[str, Any]]):
+        self._raw: Any = raw
+        self._asked = asked
+        self.text: str = raw.text
+        self._json: str = raw.json
+        d = self.to_dict()
+        #: The value, as a float or nested lists.
+        self.value: Any = d.get("value")
+        #: What differentiation returned, in the structure of the arguments.
+        self.gradient: Any = raw.gradient
+        #: What that is.
+        self.status = Status(*raw.status)
+        #: A true Clarke subgradient, in the structure of the arguments; None if none is known or none was needed.
+        self.clarke: Any = raw.clarke
+        #: ``yes``, ``no`` or ``unknown``.
+        self.differentiable: str = _verdict(d)
+        #: The kinks that are active at the point, with their places.
+        self.kinks: list[Kink] = [Kink(m["operation"], _place(m["place"]), m["text"], m["elements"]) for m in d.get("met", [])]
+        #: Whether numbers are exact, or why they are not.
+        self.arithmetic: str = d.get("arithmetic", "")
+        #: What the program and its derivative cost.
+        self.cost: dict[str, Any] = d.get("cost", {})
+
+    @property
+    def certificate(self) -> str | None:
+        """The certificate of the verdict on differentiability, for ``crease check``."""
+        return self._raw.certificate
+
+    @property
+    def program(self) -> Program:
+        """The program."""
+        return self._raw.program
+
+    def judge(self, gradient: Any, within: float | None = None) -> Status:
+        """What a gradient from elsewhere is, in the structure of the arguments: exactly as given, or within a relative distance, for numbers that were rounded.
+
+        >>> import crease
+        >>> i = crease.inspect("relu(x) - relu(-x)", 0.0)
+        >>> [i.judge(g).word for g in (0.0, 1.0, 3.0)]
+        ['conservative', 'gradient', 'outside']
+        """
+        if isinstance(self._raw, _Left):
+            self._raw = self._raw.again()
+        return Status(*self._raw.judge(gradient, within))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Inspection) and self._json == other._json and self.program == other.program
+
+    def __hash__(self) -> int:
+        return hash(self._json)
+
+    def __getstate__(self) -> dict[str, Any]:
+        raw, (args, how) = self._raw, self._asked
+        asked = (plain(args), how)
+        return {**self.__dict__, "_asked": asked, "_raw": _Left(raw.program, raw.certificate, asked)}
+
+    def __repr__(self) -> str:
+        return f"<crease.Inspection: {self.status}; {len(self.kinks)} kinks>"
+
+
+def _verdict(d: dict[str, Any]) -> str:
+    """Whether the program is differentiable, from the JSON of an inspection."""
+    verdict = d.get("differentiable")
+    if verdict is not None:
+        return verdict.get("verdict", "unknown")
+    # without kinks nobody had to ask
+    return "yes" if d["kind"] in ("gradient", "jacobian") else "unknown"
+
+
+class Answer(_Shown):
+    """The answer to one question: its text, its JSON as :meth:`to_dict`, its certificate if it has one, and the gradient that it is about if it is about one."""
+
+    def __init__(self, question: str, raw: _crease.Answer, program: Program):
+        self.question = question
+        self.text: str = raw.text
+        self._json: str = raw.json
+        #: The certificate, for ``crease check``.
+        self.certificate: str | None = raw.certificate
+        #: The gradient, in the structure of the arguments.
+        self.gradient: Any = raw.gradient(program)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.to_dict()[key]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Answer) and (self.question, self._json, self.certificate) == (other.question, other._json, other.certificate)
+
+    def __hash__(self) -> int:
+        return hash((self.question, self._json))
+
+    def __repr__(self) -> str:
+        return f"<crease.Answer to {self.question}>"
+
+
+def as_program(p: Any, args: tuple[Any, ...], select: str | None = None, static: Static | str | int = ()) -> Program:
+    """A program from whatever stands for one: a program, a text, the name of a file, a function of NumPy, JAX or PyTorch, a module."""
+    if isinstance(p, Program):
+        program = p
+    elif isinstance(p, os.PathLike) or isinstance(p, str) and p.endswith((".onnx", ".crease", ".cnf")):
+        program = _crease.load(p)
+    elif isinstance(p, str):
+        program = _parsed(p, args)
+    elif callable(p):
+        read = walker(p, args)
+        # PyTorch's are told by their kind
+        program = read(p, *args) if read is from_torch else read(p, *args, static=static)
+    else:
+        raise CreaseError(f"a program, a text, the name of a file or a function is needed, got {type(p).__name__}")
+    return program.options(select=select) if select is not None else program
+
+
+def _parsed(text: str, args: tuple[Any, ...]) -> Program:
+    """A program from a text; the inputs of an expression have the shapes of the arguments."""
+    program = _crease.parse(text)
+    shapes = [np.shape(a) if not hasattr(a, "detach") else tuple(a.shape) for a in args if not isinstance(a, (dict, list, tuple))]
+    if len(shapes) != len(args) or len(args) != len(program.inputs) or not any(shapes) or text.lstrip().startswith(("program", "#")):
+        return program
+    return _crease.parse(text, at=", ".join(f"{name}={np.zeros(shape).tolist()}" for (name, _), shape in zip(program.inputs, shapes)))
+
+
+def inspect(p: Any, *args: Any, select: str | None = None, static: Static | str | int = (), **how: Any) -> Inspection:
+    """Differentiates at a point, and says what the answer is.
+
+    ``p`` is a program, a text of the language, or a function of NumPy, JAX or PyTorch. ``select`` says what is picked at kinks (``"torch"``, ``"jax"``, ``"relu=1/2"``, ...). How far to go:
+    ``time`` in seconds, ``bits``, ``conflicts``, ``cells``, ``gradients``, ``local_operations``, ...; which output: ``output``; in which numbers: ``numbers="exact"`` or ``"float"``. ``static`` names
+    arguments of a function that are part of the program, as in :func:`crease.from_jax`.
+
+    >>> import crease, numpy as np
+    >>> crease.inspect("max(v)", np.array([1.0, 3.0, 3.0])).gradient
+    array([0., 1., 0.])
+    >>> print(crease.inspect("relu(x) - relu(-x)", 0.0))
+    value           0
+    backprop        0     an element of the conservative gradient (relu'(0) = 0)
+    clarke          1     the gradient
+    differentiable  yes   the gradient is 1
+    conservative    not a singleton: 0 and 2 both belong to it
+    kinks           2     relu  1:1   relu(x)
+                          relu  1:11  relu(-x)
+    cost            P 4 · backprop 5 counted, 14 by Theorem 2 (3.5 x, bound 5 x)
+    """
+    return Inspection(_crease.inspect(as_program(p, args, select, static), args, how), (args, how))
+
+
+def _ask(question: str, p: Any, args: tuple[Any, ...], how: dict[str, Any], along: Any = None, stationary: bool = False) -> Answer:
+    program = as_program(p, args, static=how.pop("static", ()))
+    return Answer(question, _crease.question(question, program, args, along, how, stationary), program)
+
+
+def clarke(p: Any, *args: Any, **how: Any) -> Answer:
+    """One true Clarke subgradient, exactly: ``.gradient``.
+
+    >>> import crease
+    >>> crease.clarke("relu(x) - relu(-x)", 0.0).gradient
+    np.float64(1.0)
+    """
+    return _ask("clarke", p, args, how)
+
+
+def clarke_all(p: Any, *args: Any, contains: Any = None, **how: Any) -> Answer:
+    """All limits of gradients around a point; whether a vector is in their hull, if ``contains`` names one.
+
+    >>> import crease
+    >>> len(crease.clarke_all("abs(x) + abs(y)", 0.0, 0.0)["gradients"])
+    4
+    """
+    return _ask("clarke_all", p, args, how, contains)
+
+
+def stationary(p: Any, *args: Any, **how: Any) -> Answer:
+    """Whether 0 is a Clarke subgradient: in the JSON under ``stationary``. A yes has a certificate, 0 as a combination of limits of gradients, which ``crease check`` accepts.
+
+    >>> import crease
+    >>> answer = crease.stationary("max(x, -2*x)", 0.0)
+    >>> answer["stationary"]["verdict"], answer.certificate.splitlines()[1]
+    ('yes', 'claim member')
+    """
+    return _ask("clarke_all", p, args, how, stationary=True)
+
+
+def differentiable(p: Any, *args: Any, **how: Any) -> Answer:
+    """Whether the program is differentiable at a point, with a certificate.
+
+    >>> import crease
+    >>> crease.differentiable("relu(x) - relu(-x)", 0.0)["verdict"]
+    'yes'
+    """
+    return _ask("differentiable", p, args, how)
+
+
+def conservative(p: Any, *args: Any, contains: Any = None, **how: Any) -> Answer:
+    """What automatic differentiation can return at all, and whether it can return a vector, if ``contains`` names one.
+
+    >>> import crease
+    >>> crease.conservative("relu(x) - relu(-x)", 0.0)["verdict"]
+    'several'
+    """
+    return _ask("conservative", p, args, how, contains)
+
+
+def directional(p: Any, *args: Any, along: Any, **how: Any) -> Answer:
+    """The derivatives along directions, a list whose members are like the arguments.
+
+    >>> import crease
+    >>> crease.directional("abs(x)", 0.0, along=[1.0, -2.0])["derivatives"]
+    [1, 2]
+    """
+    return _ask("directional", p, args, how, along)
+
+
+def lexicographic(p: Any, *args: Any, basis: Any = None, **how: Any) -> Answer:
+    """The lexicographic derivative along a basis, a list whose members are like the arguments; the standard one unless told."""
+    return _ask("lexicographic", p, args, how, basis)

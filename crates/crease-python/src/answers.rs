@@ -1,0 +1,432 @@
+//! The questions: each runs on a thread of its own without the lock of the interpreter, so that Ctrl-C stops it, and gives an answer with the text and the
+//! JSON of the command of its name.
+
+use crate::arrays::filled;
+use crate::error::{CreaseError, raise};
+use crate::program::Program;
+use crease::inspect::{self as ask_about, Ask, Basis, Numbers, Status, Wanted};
+use crease::oracles::{Membership, Stationarity};
+use crease::{Cancel, How, Limits, Rational, Tensor};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use serde::Serialize;
+use std::fmt::Display;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+/// How long until signals are looked at again.
+const WAIT: Duration = Duration::from_millis(20);
+
+/// Does work on another thread, and waits for it in a way that signals get through.
+pub fn interruptible<T: Send>(py: Python<'_>, cancel: &Cancel, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    std::thread::scope(|scope| {
+        let (done, wait) = mpsc::channel();
+        let wait = Mutex::new(wait);
+        let worker = std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, move || {
+            // nobody waits any more if this fails
+            let _ = done.send(work());
+        });
+        let worker = worker.map_err(|e| CreaseError::new_err(format!("no thread could be started: {e}")))?;
+        loop {
+            match py.detach(|| wait.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(WAIT)) {
+                Ok(answer) => return Ok(answer),
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    if let Err(interrupt) = py.check_signals() {
+                        cancel.stop();
+                        let _ = py.detach(|| worker.join());
+                        return Err(interrupt);
+                    }
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    // it panicked; a thread that nobody joined would end the interpreter with it
+                    let why = match py.detach(|| worker.join()) {
+                        Err(panic) => panic
+                            .downcast_ref::<String>()
+                            .cloned()
+                            .or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())),
+                        Ok(()) => None,
+                    };
+                    let why = why.map(|w| format!(" ({w})")).unwrap_or_default();
+                    return Err(CreaseError::new_err(format!("the search broke off{why}; this is a defect of crease")));
+                }
+            }
+        }
+    })
+}
+
+/// How far to go: `time` in seconds, `bits`, `conflicts`, `cells`, `gradients`, ...; what else is asked: `output`, `seed`, `directions`, `numbers`, `report`.
+pub struct Wish {
+    how: How,
+    limits: Limits,
+    beside: (u64, Duration),
+    output: Option<usize>,
+    seed: u64,
+    directions: u64,
+    report: bool,
+    numbers: Numbers,
+}
+
+impl Wish {
+    /// What options say.
+    pub fn new(p: &Program, options: Option<&Bound<'_, PyDict>>, cancel: &Cancel) -> PyResult<Wish> {
+        let usual = Ask::default();
+        let mut ask = Wish {
+            how: p.how.clone(),
+            limits: Limits::default().cancelled_by(cancel),
+            beside: usual.beside,
+            output: None,
+            seed: usual.seed,
+            directions: usual.directions,
+            report: false,
+            numbers: Numbers::Auto,
+        };
+        for (key, value) in options.into_iter().flatten() {
+            let key: String = key.extract()?;
+            let l = &mut ask.limits;
+            match &*key {
+                "time" => {
+                    let seconds: f64 = value.extract()?;
+                    let time = Duration::try_from_secs_f64(seconds);
+                    let time = time.map_err(|_| CreaseError::new_err("the time must be seconds, and not negative"))?;
+                    ask.limits = ask.limits.clone().within(time);
+                    ask.beside.1 = time;
+                }
+                "bits" => l.bits = value.extract()?,
+                "conflicts" => {
+                    l.conflicts = value.extract()?;
+                    ask.beside.0 = l.conflicts;
+                }
+                "cells" => l.cells = value.extract()?,
+                "gradients" => l.gradients = value.extract()?,
+                "exact_operations" => l.exact_operations = value.extract()?,
+                "local_operations" => l.local_operations = value.extract()?,
+                "interval_operations" => l.interval_operations = value.extract()?,
+                "basis" => l.basis = value.extract()?,
+                "steps" => l.steps = value.extract()?,
+                "output" => ask.output = value.extract()?,
+                "seed" => ask.seed = value.extract()?,
+                "directions" => ask.directions = value.extract()?,
+                "report" => ask.report = value.extract()?,
+                "numbers" => {
+                    ask.numbers = match &*value.extract::<String>()? {
+                        "auto" => Numbers::Auto,
+                        "exact" => Numbers::Exact,
+                        "float" => Numbers::Float,
+                        other => {
+                            return Err(CreaseError::new_err(format!(
+                                "numbers are auto, exact or float, not `{other}`"
+                            )));
+                        }
+                    }
+                }
+                other => {
+                    let all = "time, bits, conflicts, cells, gradients, exact_operations, local_operations, interval_operations, basis, steps, output, seed, directions, report, numbers";
+                    return Err(CreaseError::new_err(format!("there is no option `{other}`; there are {all}")));
+                }
+            }
+        }
+        Ok(ask)
+    }
+
+    fn ask(&self) -> Ask<'static> {
+        Ask {
+            how: self.how.clone(),
+            limits: self.limits.clone(),
+            beside: self.beside,
+            output: self.output,
+            seed: self.seed,
+            directions: self.directions,
+            report: self.report,
+            numbers: self.numbers,
+            ..Ask::default()
+        }
+    }
+}
+
+/// Exact numbers of what is given for the inputs.
+pub fn point(p: &Program, leaves: &[Bound<'_, PyAny>]) -> PyResult<Vec<Tensor<Rational>>> {
+    let one = |(given, input): (crate::arrays::Given<'_>, &crease::Input)| {
+        let number = |&x: &f64| {
+            let what =
+                || CreaseError::new_err(format!("input `{}` holds {x}: a point needs finite numbers", input.name));
+            Rational::from_f64(x).ok_or_else(what)
+        };
+        let data = given.numbers::<f64>()?.iter().map(number).collect::<PyResult<Vec<_>>>()?;
+        Tensor::new(input.shape.clone(), data).ok_or_else(|| CreaseError::new_err("numbers do not fill their shape"))
+    };
+    p.given(leaves)?.into_iter().zip(p.core.inputs()).map(one).collect()
+}
+
+/// A vector for all inputs, one after the other.
+fn vector(p: &Program, args: &Bound<'_, PyAny>) -> PyResult<Vec<Rational>> {
+    let args = match args.cast::<PyTuple>() {
+        Ok(t) if p.structure.free() != 1 => t.clone(),
+        _ => PyTuple::new(args.py(), [args])?,
+    };
+    let parts = point(p, &p.leaves(&args, None)?)?;
+    Ok(parts.into_iter().flat_map(|t| t.data().to_vec()).collect())
+}
+
+/// An answer: the text of a command, its JSON, its certificate, and the gradient that it is about, if there is one.
+#[pyclass(frozen, module = "crease._crease")]
+pub struct Answer {
+    #[pyo3(get)]
+    text: String,
+    #[pyo3(get)]
+    json: String,
+    #[pyo3(get)]
+    certificate: Option<String>,
+    gradient: Option<Vec<f64>>,
+}
+
+fn answer(
+    a: &(impl Display + Serialize),
+    certificate: Option<String>,
+    gradient: Option<&[Rational]>,
+) -> PyResult<Answer> {
+    Ok(Answer {
+        text: a.to_string(),
+        json: serde_json::to_string(a).map_err(raise)?,
+        certificate,
+        gradient: gradient.map(|g| g.iter().map(Rational::to_f64).collect()),
+    })
+}
+
+#[pymethods]
+impl Answer {
+    /// The gradient in the structure of the arguments of a program.
+    fn gradient<'py>(&self, py: Python<'py>, p: &Program) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.gradient.as_ref().map(|g| like_arguments(py, p, g)).transpose()
+    }
+}
+
+/// A flat list of numbers in the structure of the arguments.
+pub fn like_arguments<'py>(py: Python<'py>, p: &Program, numbers: &[f64]) -> PyResult<Bound<'py, PyAny>> {
+    let mut rest = numbers;
+    let part = |i: &crease::Input| {
+        let (these, others) = rest.split_at_checked(i.shape.len()).unwrap_or((&[], &[]));
+        rest = others;
+        filled(py, &i.shape, these)
+    };
+    p.like_arguments(py, p.core.inputs().iter().map(part).collect::<PyResult<_>>()?)
+}
+
+/// An inspection, kept to judge other answers.
+#[pyclass(frozen, module = "crease._crease")]
+pub struct Inspection {
+    inner: ask_about::Inspection<'static>,
+    program: Py<Program>,
+}
+
+fn word(status: &Status) -> (&'static str, Option<String>) {
+    match status {
+        Status::Gradient => ("gradient", None),
+        Status::Clarke => ("clarke", None),
+        Status::Conservative => ("conservative", None),
+        Status::Outside => ("outside", None),
+        Status::Undecided(why) => ("undecided", Some(why.clone())),
+        _ => ("undecided", Some(status.to_string())),
+    }
+}
+
+#[pymethods]
+impl Inspection {
+    #[getter]
+    fn text(&self) -> String {
+        self.inner.to_string()
+    }
+
+    #[getter]
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.inner).map_err(raise)
+    }
+
+    #[getter]
+    fn gradient<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        like_arguments(py, self.program.get(), &self.inner.gradient())
+    }
+
+    #[getter]
+    fn clarke<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.inner.clarke().map(|c| c.gradient.iter().map(Rational::to_f64).collect::<Vec<_>>());
+        found.map(|g| like_arguments(py, self.program.get(), &g)).transpose()
+    }
+
+    #[getter]
+    fn status(&self, py: Python<'_>) -> (&'static str, Option<String>) {
+        py.detach(|| word(&self.inner.status()))
+    }
+
+    #[getter]
+    fn certificate(&self) -> Option<String> {
+        self.inner.certificate()
+    }
+
+    #[getter]
+    fn program(&self, py: Python<'_>) -> Py<Program> {
+        self.program.clone_ref(py)
+    }
+
+    /// What a gradient from elsewhere is, exactly or within a relative distance.
+    #[pyo3(signature = (gradient, within = None))]
+    fn judge(
+        &self,
+        py: Python<'_>,
+        gradient: &Bound<'_, PyAny>,
+        within: Option<f64>,
+    ) -> PyResult<(&'static str, Option<String>)> {
+        let vector = vector(self.program.get(), gradient)?;
+        let mut rest = vector.into_iter();
+        let part = |i: &crease::Input| {
+            let data: Vec<Rational> = rest.by_ref().take(i.shape.len()).collect();
+            Tensor::new(i.shape.clone(), data).ok_or_else(|| CreaseError::new_err("the gradient does not fit"))
+        };
+        let parts = self.program.get().core.inputs().iter().map(part).collect::<PyResult<Vec<_>>>()?;
+        Ok(py.detach(|| match within {
+            Some(relative) => word(&self.inner.judge_within(&parts, relative)),
+            None => word(&self.inner.judge(&parts)),
+        }))
+    }
+}
+
+/// Differentiates, and says what the answer is.
+#[pyfunction]
+#[pyo3(signature = (program, args, how = None))]
+pub fn inspect(
+    py: Python<'_>,
+    program: Py<Program>,
+    args: &Bound<'_, PyTuple>,
+    how: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Inspection> {
+    let p = program.get();
+    let at = point(p, &p.leaves(args, None)?)?;
+    let cancel = Cancel::new();
+    let wish = Wish::new(p, how, &cancel)?;
+    let core = &p.core;
+    let inner = interruptible(py, &cancel, || {
+        let ask = &wish.ask();
+        ask_about::inspect(core, &at, ask).map(ask_about::Inspection::into_owned).map_err(raise)
+    })??;
+    Ok(Inspection { inner, program })
+}
+
+/// One of the other questions, by its name.
+#[pyfunction]
+#[pyo3(signature = (question, program, args, along = None, how = None, stationary = false))]
+pub fn question(
+    py: Python<'_>,
+    question: &str,
+    program: &Bound<'_, Program>,
+    args: &Bound<'_, PyTuple>,
+    along: Option<&Bound<'_, PyAny>>,
+    how: Option<&Bound<'_, PyDict>>,
+    stationary: bool,
+) -> PyResult<Answer> {
+    let p = program.get();
+    let at = point(p, &p.leaves(args, None)?)?;
+    let cancel = Cancel::new();
+    let wish = Wish::new(p, how, &cancel)?;
+    let vectors = match (question, along) {
+        ("directional" | "lexicographic", Some(several)) => {
+            several.try_iter()?.map(|d| vector(p, &d?)).collect::<PyResult<Vec<_>>>()?
+        }
+        (_, Some(one)) => vec![vector(p, one)?],
+        (_, None) => Vec::new(),
+    };
+    let core = &p.core;
+    interruptible(py, &cancel, || -> PyResult<Answer> {
+        let ask = &wish.ask();
+        let one = vectors.first().cloned();
+        match question {
+            "clarke" => {
+                let a = ask_about::clarke(core, &at, ask).map_err(raise)?;
+                answer(&a, None, Some(&a.found.gradient))
+            }
+            "clarke_all" => {
+                let wanted = Wanted { contains: one, stationary };
+                let a = ask_about::all_gradients(core, &at, &wanted, ask, |_, _| ()).map_err(raise)?;
+                let certificate = match &a.stationary {
+                    // that 0 is a combination of limits of gradients
+                    Some(Stationarity::Stationary { weights }) => {
+                        let zero = vec![Rational::ZERO; a.found.gradients.first().map_or(0, |n| n.gradient.len())];
+                        let found = Membership::Hull { weights: weights.clone() };
+                        a.at.session().membership_certificate(&zero, &found, &a.found.gradients).map_err(raise)?
+                    }
+                    _ => a.certificate().map_err(raise)?,
+                };
+                answer(&a, certificate, None)
+            }
+            "differentiable" => {
+                let a = ask_about::differentiable(core, &at, ask).map_err(raise)?;
+                answer(&a, a.certificate(), None)
+            }
+            "conservative" => {
+                let a = ask_about::conservative(core, &at, one, ask).map_err(raise)?;
+                answer(&a, None, None)
+            }
+            "directional" => {
+                let a = ask_about::directional(core, &at, &vectors, ask).map_err(raise)?;
+                answer(&a, None, None)
+            }
+            "lexicographic" => {
+                let directions = if vectors.is_empty() { None } else { Some(vectors) };
+                let basis = Basis { directions, ..Basis::default() };
+                let a = ask_about::lexicographic(core, &at, &basis, ask).map_err(raise)?;
+                answer(&a, None, Some(&a.found.gradient))
+            }
+            _ => Err(CreaseError::new_err(format!("there is no question `{question}`"))),
+        }
+    })?
+}
+
+/// The numbers of what is given for the inputs, as floats.
+pub fn floats(p: &Program, args: &Bound<'_, PyTuple>) -> PyResult<Vec<Tensor<f64>>> {
+    let one = |(given, input): (crate::arrays::Given<'_>, &crease::Input)| {
+        let data = given.numbers::<f64>()?.into_owned();
+        Tensor::new(input.shape.clone(), data).ok_or_else(|| CreaseError::new_err("numbers do not fill their shape"))
+    };
+    p.given(&p.leaves(args, None)?)?.into_iter().zip(p.core.inputs()).map(one).collect()
+}
+
+/// A place whose slope is no finite number: operation, place, text, argument, how many elements.
+type SingularPlace = (String, String, String, f64, usize);
+
+/// Where a backward run in floats makes infinities or NaN of finite numbers, in the order in which it gets there.
+#[pyfunction]
+pub fn singular(
+    py: Python<'_>,
+    program: &Bound<'_, Program>,
+    args: &Bound<'_, PyTuple>,
+) -> PyResult<Vec<SingularPlace>> {
+    let p = program.get();
+    let at = floats(p, args)?;
+    let cancel = Cancel::new();
+    let limits = Limits::default().cancelled_by(&cancel);
+    let search = || ask_about::singular_places(&p.core, &at, &p.how, &limits).map_err(raise);
+    let found = interruptible(py, &cancel, search)??;
+    let told = found.into_iter().map(|s| {
+        let place = s.site.origin.as_ref().map(|o| o.to_string()).unwrap_or_default();
+        (s.operation.to_string(), place, s.site.text(), s.argument, s.elements)
+    });
+    Ok(told.collect())
+}
+
+/// Checks a certificate, by code that shares nothing with the search but exact arithmetic: the claim that it proves, and its vector, as a form in the coordinates d0, d1, ... of a direction, if it is about one.
+///
+/// >>> import crease
+/// >>> crease.check(crease.stationary("max(x, -2*x)", 0.0).certificate)
+/// ('member', '0')
+/// >>> crease.check(crease.differentiable("abs(x)", 0.0).certificate)
+/// ('not-differentiable', None)
+#[pyfunction]
+pub fn check(py: Python<'_>, certificate: &str) -> PyResult<(&'static str, Option<String>)> {
+    use crease::check::Claim;
+    let checked = py.detach(|| crease::check::check(certificate.as_bytes()));
+    let checked = checked.map_err(|e| CreaseError::new_err(format!("the certificate proves nothing: {e}")))?;
+    Ok(match checked.claim {
+        Claim::Differentiable { gradient } => ("differentiable", Some(gradient.to_string())),
+        Claim::NotDifferentiable { .. } => ("not-differentiable", None),
+        Claim::NotDifferentiableEnclosed { .. } => ("not-differentiable-enclosed", None),
+        Claim::Member { vector, .. } => ("member", Some(vector.to_string())),
+    })
+}
