@@ -89,25 +89,29 @@ def test_an_input_that_fails_does_not_take_the_others_with_it(executor):
         crease.audit(net, x[2:3])
 
 
-class Killed(ProcessPoolExecutor):
-    """A pool that loses its workers in mid-work."""
+class LosesAWorker(ProcessPoolExecutor):
+    """A pool that loses one of its workers when the first chunk is submitted."""
 
-    killed: list = []
+    def __init__(self, workers):
+        super().__init__(workers, mp_context=multiprocessing.get_context("spawn"))
+        # all of them have started: a pool that breaks while it starts a worker may wait for that worker for ever
+        list(self.map(time.sleep, [0.1] * workers))
+        self.killed = None
 
     def submit(self, *args, **kwargs):
         future = super().submit(*args, **kwargs)
-        for process in list((self._processes or {}).values()):
-            os.kill(process.pid, signal.SIGKILL)
-            self.killed.append(process.pid)
+        if getattr(self, "killed", 0) is None:
+            self.killed = next(iter(self._processes))
+            os.kill(self.killed, signal.SIGKILL)
         return future
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals")
 def test_a_lost_worker_is_made_up_for():
     net, x = crease.parse(NET), inputs(6)
-    with Killed(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+    with LosesAWorker(2) as executor:
         a = crease.audit(net, x, executor=executor, chunk=2)
-        assert executor._broken and executor.killed
+        assert executor.killed and executor._broken
     assert a.complete and [f["outputs"] for f in a.findings] == [f["outputs"] for f in crease.audit(net, x).findings]
 
 
