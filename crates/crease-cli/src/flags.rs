@@ -58,19 +58,35 @@ impl PrecisionArgs {
     }
 }
 
-/// How long it may take.
+/// How long it may take, and how far it may go.
 #[derive(Args)]
 pub struct TimeArgs {
     /// Give up after so many seconds
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
+
+    /// Set any other limit by its name, such as rewriting=1000000000; a name that there is not lists them all
+    #[arg(long = "limit", value_name = "NAME=N", value_parser = named)]
+    limits: Vec<(String, u64)>,
 }
 
 impl TimeArgs {
     /// These limits, within that time from now.
-    pub fn within(&self, limits: Limits) -> Result<Limits> {
+    pub fn within(&self, mut limits: Limits) -> Result<Limits> {
+        for (name, value) in &self.limits {
+            limits.set(name, *value)?;
+        }
         within(limits, self.seconds)
     }
+}
+
+/// A name and a number; the name may be written with dashes, as flags are.
+fn named(text: &str) -> Result<(String, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("this is NAME=N")?;
+    let value = value.parse().map_err(|_| format!("{value} is no whole number from 0 to {}", u64::MAX))?;
+    let name = name.replace('-', "_");
+    Limits::default().set(&name, value).map_err(|e| e.to_string())?;
+    Ok((name, value))
 }
 
 /// The limits where no flag tells, for work of which nothing is left if Ctrl-C ends it.

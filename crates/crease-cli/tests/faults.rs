@@ -109,7 +109,24 @@ fn no_exact_value() {
 #[test]
 fn a_derivative_that_does_not_exist() {
     let message = fault(&["grad", "-e", "sqrt(x)", "--at", "x=0"]);
-    assert!(message.contains("the value exists at this point, its derivative does not"), "{message}");
+    assert!(
+        message.contains("the square root has infinite slope at 0") && message.contains("not Lipschitz here"),
+        "{message}"
+    );
+    for (function, what) in [
+        ("x^(1/3)", "a power of less than 1 has infinite slope at 0"),
+        ("acos(x + 1)", "the arccosine has infinite slope at 1"),
+    ] {
+        let message = fault(&["grad", "-e", function, "--at", "x=0"]);
+        assert!(message.contains(what), "{message}");
+        assert_eq!(message, fault(&["grad", "-e", function, "--at", "x=0", "--float"]));
+    }
+    // many points in floats say it as well, and where
+    let message = fault(&["grad", "-e", "sqrt(x)", "--points", &file("singular", "points.json", "[[1], [0]]")]);
+    assert!(message.contains("infinite slope at 0"), "{message}");
+    // where nothing is singular but the derivative's own arithmetic fails, that is what is said
+    let message = fault(&["grad", "-e", "x^400 * x^400", "--at", "x=5/2", "--float"]);
+    assert!(message.contains("overflow"), "{message}");
 }
 
 #[test]

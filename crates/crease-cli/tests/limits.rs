@@ -2,7 +2,7 @@
 
 mod tool;
 
-use tool::{fault, file, json, ok};
+use tool::{fault, file, json, ok, usage};
 
 /// f_0(x) = relu(x) + 1 and n levels above it.
 fn levels(name: &str, n: usize, next: impl Fn(&str) -> String) -> String {
@@ -151,5 +151,25 @@ fn time_is_a_limit_of_every_question_about_a_point() {
         let message = fault(&[&[command, &path][..], &at, &["0"]].concat());
         assert!(message.contains("time is up"), "{command}: {message}");
         assert!(fault(&[command, "-e", "x", "--at", "x=0", "--seconds=-1"]).contains("not negative"));
+    }
+}
+
+/// Each limit has a name, and more of it goes further.
+#[test]
+fn limits_are_set_by_name() {
+    let identity = ["-e", "relu(x) - relu(-x)", "--at", "x=0", "--json"];
+    let verdict = |more: &[&str]| json(&[&["differentiable"], &identity[..], more].concat())["verdict"].clone();
+    assert_eq!(verdict(&[]), "yes");
+    assert_eq!(verdict(&["--limit", "graph=0"]), "unknown");
+    assert_eq!(verdict(&["--limit", "graph=0", "--limit", "graph=100000"]), "yes");
+    assert_eq!(verdict(&["--limit", "normal-form=7"]), "yes"); // as flags are written
+    for (limit, message) in [
+        ("grph=1", "there is no limit grph; there are: steps, numbers,"),
+        ("graph", "this is NAME=N"),
+        ("graph=-1", "-1 is no whole number"),
+        ("bits=99999999999", "bits=99999999999 is too large: 4294967295 at most"),
+    ] {
+        let text = usage(&[&["differentiable"], &identity[..], &["--limit", limit]].concat());
+        assert!(text.contains(message), "{text}");
     }
 }

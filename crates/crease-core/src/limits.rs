@@ -53,6 +53,8 @@ pub struct Limits {
     pub margins: usize,
     /// The most numbers of a basis, or of tangents in vector forward mode, of a lexicographic derivative.
     pub basis: u64,
+    /// What questions about a local model may spend on their parts.
+    pub oracles: OracleLimits,
     /// The most terms that saturation makes for a region of a program.
     pub terms: usize,
     /// The most rounds in which saturation applies all laws.
@@ -81,6 +83,7 @@ impl Limits {
         visits: 2_000_000,
         margins: 10,
         basis: 20_000_000,
+        oracles: OracleLimits::DEFAULT,
         terms: 10_000,
         rounds: 16,
         deadline: None,
@@ -107,6 +110,27 @@ impl Limits {
         self
     }
 
+    /// Sets the limit of a name, those of [`OracleLimits`] included, for flags and bindings.
+    ///
+    /// ```
+    /// use crease_core::Limits;
+    /// let mut limits = Limits::default();
+    /// limits.set("conflicts", 1000).unwrap();
+    /// limits.set("tableau", 1_000_000_000).unwrap();
+    /// assert_eq!((limits.conflicts, limits.oracles.tableau), (1000, 1_000_000_000));
+    /// assert_eq!(limits.set("bits", 1 << 40).unwrap_err().to_string(), "bits=1099511627776 is too large: 4294967295 at most");
+    /// assert!(limits.set("bitz", 1).unwrap_err().to_string().starts_with("there is no limit bitz; there are: steps, numbers, equations"));
+    /// ```
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), LimitError> {
+        let (_, set) = NAMED.iter().find(|(n, _)| *n == name).ok_or_else(|| LimitError::Unknown(name.to_owned()))?;
+        set(self, value).map_err(|most| LimitError::TooLarge { name: name.to_owned(), value, most })
+    }
+
+    /// The names that [`set`](Self::set) knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMED.iter().map(|(name, _)| *name)
+    }
+
     /// Whether it is time to stop, and why.
     pub fn stopped(&self) -> Option<Stop> {
         if self.cancel.is_stopped() {
@@ -116,9 +140,133 @@ impl Limits {
     }
 }
 
+/// How a limit is set, if the value is not larger than the most that it can be.
+type Set = fn(&mut Limits, u64) -> Result<(), u64>;
+
+/// Every limit that is a number, with its name.
+macro_rules! named {
+    ($($name:ident $($within:ident)?: $type:ty),* $(,)?) => {
+        const NAMED: &[(&str, Set)] = &[$((stringify!($name), |limits, value| {
+            limits.$($within.)?$name = <$type>::try_from(value).map_err(|_| <$type>::MAX as u64)?;
+            Ok(())
+        })),*];
+    };
+}
+
+named! {
+    steps: u64, numbers: u64, equations: u64, exact_operations: u64, interval_operations: u64, local_operations: u64,
+    bits: u32, local_bits: u64, conflicts: u64, cells: u64, gradients: usize, visits: usize, margins: usize,
+    basis: u64, terms: usize, rounds: usize,
+    graph oracles: usize, normal_form oracles: usize, equality oracles: usize, attempts oracles: u32,
+    directions oracles: u64, rewriting oracles: usize, atoms oracles: usize, tableau oracles: usize,
+    polynomial oracles: usize, parts oracles: usize, choices oracles: usize, spread oracles: usize,
+    generic oracles: usize, norms oracles: usize, hull oracles: usize,
+}
+
+/// Why a limit cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// There is none of this name.
+    Unknown(String),
+    /// It cannot be as large as that.
+    TooLarge {
+        /// Which.
+        name: String,
+        /// What was asked for.
+        value: u64,
+        /// The most that it can be.
+        most: u64,
+    },
+}
+
+impl fmt::Display for LimitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LimitError::Unknown(name) => {
+                let names: Vec<&str> = Limits::names().collect();
+                write!(f, "there is no limit {name}; there are: {}", names.join(", "))
+            }
+            LimitError::TooLarge { name, value, most } => write!(f, "{name}={value} is too large: {most} at most"),
+        }
+    }
+}
+
+impl std::error::Error for LimitError {}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits::DEFAULT
+    }
+}
+
+/// What questions about a local model may spend on their parts. Where one of these is too small, an answer is not proved, a verdict unknown, a list incomplete, or a
+/// certificate not there; none makes an answer wrong.
+///
+/// ```
+/// use crease_core::{limits::OracleLimits, Limits};
+/// let patient = OracleLimits { rewriting: 1_000_000_000, ..OracleLimits::DEFAULT };
+/// let limits = Limits { oracles: patient, ..Limits::default() };
+/// assert!(limits.oracles.rewriting > Limits::DEFAULT.oracles.rewriting);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OracleLimits {
+    /// Steps on the normal form, and on the graph of the conservative gradient.
+    pub graph: usize,
+    /// Steps on the normal form where a list of all gradients needs it.
+    pub normal_form: usize,
+    /// Node visits on proving that members of a kink that tie along a direction are the same form.
+    pub equality: usize,
+    /// Directions that are drawn for a gradient before giving up. One is enough with probability one.
+    pub attempts: u32,
+    /// Directions that are drawn for a list of gradients where coefficients are enclosed.
+    pub directions: u64,
+    /// Terms on rewriting a model in relus, which a search for a verdict starts from.
+    pub rewriting: usize,
+    /// The most atoms of that search.
+    pub atoms: usize,
+    /// The most numbers in the tableau of its linear programs.
+    pub tableau: usize,
+    /// Terms on a model with enclosed coefficients as a polynomial in them.
+    pub polynomial: usize,
+    /// The most exact parts of that polynomial that are decided one by one.
+    pub parts: usize,
+    /// Node visits on weights at the kinks that give a vector.
+    pub choices: usize,
+    /// Node visits on pushing two elements of the conservative gradient apart.
+    pub spread: usize,
+    /// Node visits on showing that cells of a list have a direction of their own.
+    pub generic: usize,
+    /// Node visits on seeing that norms are of several forms, so that gradients are infinitely many.
+    pub norms: usize,
+    /// The most numbers that are written down to see whether a rounded vector is close to a hull of gradients.
+    pub hull: usize,
+}
+
+impl OracleLimits {
+    /// The limits where none are told.
+    pub const DEFAULT: OracleLimits = OracleLimits {
+        graph: 2_000_000,
+        normal_form: 50_000_000,
+        equality: 5_000_000,
+        attempts: 40,
+        directions: 64,
+        rewriting: 50_000_000,
+        atoms: 2_000_000,
+        tableau: 40_000_000,
+        polynomial: 100_000,
+        parts: 64,
+        choices: 5_000_000,
+        spread: 5_000_000,
+        generic: 50_000_000,
+        norms: 1_000_000,
+        hull: 2_000_000,
+    };
+}
+
+impl Default for OracleLimits {
+    fn default() -> Self {
+        OracleLimits::DEFAULT
     }
 }
 
@@ -192,5 +340,30 @@ impl fmt::Display for Stop {
             Stop::Time => "time is up",
             Stop::Cancelled => "it was stopped",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_a_name_and_is_set_by_it() {
+        let mut limits = Limits::default();
+        for (k, name) in Limits::names().enumerate() {
+            limits.set(name, 1000 + k as u64).unwrap();
+        }
+        let text = format!("{limits:#?}");
+        let (_, rest) = text.split_once("exact: Budget {").unwrap();
+        let others = text.len() - rest.len() - "exact: Budget {".len();
+        let (_, rest) = rest.split_once('}').unwrap(); // exact numbers have a budget of their own
+        let numbers = text[..others].lines().chain(rest.lines()).filter_map(|line| {
+            let (name, value) = line.trim().trim_end_matches(',').split_once(": ")?;
+            value.parse::<u64>().ok().map(|value| (name, value))
+        });
+        let mut set: Vec<(&str, u64)> = numbers.collect();
+        set.sort_by_key(|(_, value)| *value);
+        let expected: Vec<(&str, u64)> = Limits::names().zip(1000..).collect();
+        assert_eq!(set, expected);
     }
 }

@@ -13,17 +13,11 @@ use crease_core::local::{Exactness, NodeId};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 
-/// How many directions are drawn before giving up. One is enough with probability one.
-const ATTEMPTS: u32 = 40;
-
-/// How many of them where coefficients are enclosed.
+/// How many directions are drawn where coefficients are enclosed.
 const ENCLOSED_ATTEMPTS: u32 = 4;
 
 /// The most bits that coordinates of a direction have.
 const MAX_BITS: u32 = 40;
-
-/// How many node visits the exact check of equal members may take.
-const EXACT_BUDGET: usize = 5_000_000;
 
 /// A Clarke subgradient, with the direction along which it is the limit of gradients.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +68,7 @@ impl Session<'_> {
         let members: usize = self.sizes().iter().map(|n| n - 1).sum();
         let first_bits = 4 + members.checked_ilog2().unwrap_or(0);
         let round = self.model().has_norms();
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..self.limits().attempts {
             let range = 1u64 << (first_bits + attempt).min(MAX_BITS);
             let mut draw = || {
                 let size = Rational::from(1 + random.below(range) as i64);
@@ -160,7 +154,7 @@ impl Session<'_> {
             return if has_flat_seam(model) { Err(OracleError::FlatBorder) } else { Ok(None) };
         }
         *sweeps += u64::from(!pairs.is_empty());
-        let same = same_forms(self, &picked, &pairs, random, EXACT_BUDGET)?;
+        let same = same_forms(self, &picked, &pairs, random, self.limits().equality)?;
         if same == Same::No {
             return Ok(None);
         }

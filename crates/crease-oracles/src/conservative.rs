@@ -9,15 +9,11 @@
 
 use crate::enclosed::{Ball, apart};
 use crate::graph::{Path, shortest_path, switched};
-use crate::session::GRAPH_BUDGET;
 use crate::sweep::backward;
 use crate::{OracleError, Session, check_exact};
 use crease_core::local::{Node, NodeId};
 use crease_core::number::{Field61, Mixed, Number, Rational};
 use crease_core::random::SplitMix64;
-
-/// How many node visits may be spent on pushing two elements apart.
-const SPREAD_BUDGET: usize = 5_000_000;
 
 /// An element of the conservative gradient, and the choices that produce it.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,7 +160,7 @@ impl ConservativeSet<'_, '_> {
             return self.enclosed(first);
         }
         let (normal, bounds) = (session.choices(), session.bounds().to_vec());
-        let path = normal.map_or(Path::TooLarge, |n| shortest_path(n, session.output(), GRAPH_BUDGET));
+        let path = normal.map_or(Path::TooLarge, |n| shortest_path(n, session.output(), session.limits().graph));
         let (second, path) = match (path, normal) {
             (Path::None, _) => return Ok(singleton(first, true, bounds)),
             (Path::Found(steps), Some(normal)) => {
@@ -251,7 +247,7 @@ impl ConservativeSet<'_, '_> {
         };
         elements.sort_by(|a, b| a.gradient[coordinate].cmp(&b.gradient[coordinate]));
         let tried: usize = self.session.sizes().iter().map(|n| n - 1).sum();
-        if self.session.model().len().saturating_mul(tried).saturating_mul(2) > SPREAD_BUDGET {
+        if self.session.model().len().saturating_mul(tried).saturating_mul(2) > self.session.limits().spread {
             return elements;
         }
         for (element, larger) in elements.iter_mut().zip([false, true]) {

@@ -216,7 +216,7 @@ pub fn ask<T>(
     limits: &Limits,
     question: impl FnMut(&Session<'static>) -> Result<(T, bool), OracleError>,
 ) -> Result<(Session<'static>, T), AskError> {
-    let mut session = Session::owning(localize_within(p, at, precision, limits)?, output);
+    let mut session = Session::owning(localize_within(p, at, precision, limits)?, output).within(limits);
     let answer = session.ask(p, at, limits, question)?;
     Ok((session, answer))
 }
@@ -236,7 +236,7 @@ impl Session<'static> {
             // what there is when time is up is the answer
             match (answer, more.filter(|_| limits.stopped().is_none())) {
                 (Ok((_, true)) | Err(OracleError::Undecided { .. }), Some(more)) => {
-                    *self = Session::owning(localize_within(p, at, more, limits)?, self.output());
+                    *self = Session::owning(localize_within(p, at, more, limits)?, self.output()).within(limits);
                 }
                 (answer, _) => return Ok(answer?.0),
             }

@@ -14,9 +14,6 @@ use crease_core::random::SplitMix64;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// How many node visits may be spent on proving, after a direction, that the members that are left are the same.
-const EXACT_BUDGET: usize = 1_000_000;
-
 /// A lexicographic derivative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lexicographic {
@@ -222,7 +219,9 @@ fn settle<N: Number>(
             let others = members_of(model).zip(&left).flat_map(|(m, l)| l[1..].iter().map(|&k| (m[l[0]], Some(m[k]))));
             let pairs: Vec<(NodeId, Option<NodeId>)> = others.collect();
             checks += 1;
-            if same_forms(session, &picked, &pairs, &mut SplitMix64::new(j as u64), EXACT_BUDGET)? == Same::Proved {
+            if same_forms(session, &picked, &pairs, &mut SplitMix64::new(j as u64), session.limits().equality)?
+                == Same::Proved
+            {
                 break;
             }
         }

@@ -11,9 +11,6 @@ use crate::enumerate::{Neighbour, Neighbours};
 use crate::{Conservative, HullPosition, OracleError, Session, check_direction, in_hull};
 use crease_core::number::Rational;
 
-/// How many node visits may be spent on looking for choices that give a vector.
-const CHOICES_BUDGET: usize = 5_000_000;
-
 /// The least and the largest of some numbers.
 pub type Bounds = (Rational, Rational);
 
@@ -257,7 +254,7 @@ fn choices_for(session: &Session<'_>, vector: &[Rational]) -> Result<Option<Vec<
     if session.gradient_at_choices(&centre)? == vector {
         return Ok(Some(centre));
     }
-    let mut left = CHOICES_BUDGET / (session.model().len() + 1);
+    let mut left = session.limits().choices / (session.model().len() + 1);
     let mut picked = vec![0usize; sizes.len()];
     loop {
         let corner: Vec<Vec<Rational>> = sizes.iter().zip(&picked).map(|(&n, &k)| unit(n, k)).collect();

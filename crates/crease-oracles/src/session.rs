@@ -4,7 +4,7 @@
 //! its own room. What several of them need is computed when it is first asked for, and once: the coefficients in each kind of numbers, the sizes of kinks, the cost of
 //! sweeps, the normal form, bounds, one Clarke subgradient, the conservative gradient. So a second question costs what is new about it.
 //!
-//! Deliberately absent: limits, which each answer takes for itself, and answers that depend on them.
+//! What single parts of an answer may take is the session's ([`Session::within`]). Deliberately absent: clocks and the sizes of searches and lists, which each answer takes for itself.
 
 use crate::bounds::{Bounds, bounds};
 use crate::decide::{Decision, Effort};
@@ -12,17 +12,12 @@ use crate::enclosed::{enclosed_nodes, nodes_below};
 use crate::sweep::{SweepCost, Weights, sizes};
 use crate::{ClarkeElement, Conservative, Lexicographic, Neighbours, OracleError};
 use crease_core::Limits;
+use crease_core::limits::OracleLimits;
 use crease_core::local::{LocalModel, Node, NodeId, NormalForm};
 use crease_core::number::{Field61, Mixed, NumberError, Rational};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-
-/// How many steps may be spent on the normal form, and on the graph of the conservative gradient.
-pub(crate) const GRAPH_BUDGET: usize = 2_000_000;
-
-/// How many steps may be spent on the normal form where it is all that counts.
-const LONG_BUDGET: usize = 50_000_000;
 
 /// One scalar output of a local model, and what was computed of it so far. See the [crate] for its questions.
 ///
@@ -41,6 +36,7 @@ const LONG_BUDGET: usize = 50_000_000;
 pub struct Session<'m> {
     model: Cow<'m, LocalModel>,
     output: usize,
+    limits: OracleLimits,
     of_model: Box<OfModel>,
     pub(crate) of_output: Box<OfOutput>,
 }
@@ -83,7 +79,31 @@ impl<'m> Session<'m> {
     }
 
     fn of(model: Cow<'m, LocalModel>, output: usize) -> Self {
-        Session { model, output, of_model: Box::default(), of_output: Box::default() }
+        Session { model, output, limits: OracleLimits::DEFAULT, of_model: Box::default(), of_output: Box::default() }
+    }
+
+    /// The same session, with what its questions may spend on their parts.
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Limits, Rational, Tensor, limits::OracleLimits};
+    /// use crease_oracles::{Effort, Session};
+    /// let p = trace(1, |x| relu(x[0]) - relu(-x[0])).unwrap(); // the identity, which takes a normal form to see
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let verdict = |oracles| {
+    ///     let limits = Limits { oracles, ..Limits::default() };
+    ///     Session::new(&model, 0).within(&limits).differentiable(&Effort::default()).unwrap().verdict.word()
+    /// };
+    /// assert_eq!(verdict(OracleLimits::DEFAULT), "yes");
+    /// assert_eq!(verdict(OracleLimits { graph: 0, ..OracleLimits::DEFAULT }), "unknown");
+    /// ```
+    pub fn within(mut self, limits: &Limits) -> Self {
+        self.limits = limits.oracles;
+        self
+    }
+
+    /// What its questions may spend on their parts.
+    pub(crate) fn limits(&self) -> &OracleLimits {
+        &self.limits
     }
 
     /// Turns to another output; what belongs to the model stays.
@@ -123,7 +143,7 @@ impl<'m> Session<'m> {
     /// The same function of the direction without Euclidean norms, if there are some and they cancel. Questions about the function are better asked of it;
     /// those about what selections choose are not.
     pub(crate) fn plain(&self) -> Option<&Session<'static>> {
-        let plain = || self.model.without_norms(self.output).map(|m| Box::new(Session::owning(m, 0)));
+        let plain = || self.model.without_norms(self.output).map(|m| Box::new(self.beside(m)));
         self.of_output.plain.get_or_init(plain).as_deref()
     }
 
@@ -131,6 +151,11 @@ impl<'m> Session<'m> {
     /// be the same to first order and differ beside the point.
     pub(crate) fn plain_around(&self) -> Option<&Session<'static>> {
         self.plain().filter(|_| self.model.has_affine_kinks())
+    }
+
+    /// A session for the only output of another model, with the same limits.
+    pub(crate) fn beside(&self, model: LocalModel) -> Session<'static> {
+        Session { limits: self.limits, ..Session::owning(model, 0) }
     }
 
     /// The numbers of members of every kink.
@@ -170,12 +195,12 @@ impl<'m> Session<'m> {
 
     /// The normal form, of all outputs, if it is not too large; of enclosed coefficients it has the middle.
     pub fn normal_form(&self) -> Option<&Arc<NormalForm>> {
-        self.of_model.normal.get_or_init(|| self.eliminated(LocalModel::normal_form_within, GRAPH_BUDGET)).as_ref()
+        self.of_model.normal.get_or_init(|| self.eliminated(LocalModel::normal_form_within, self.limits.graph)).as_ref()
     }
 
     /// The same for those who take what it takes.
     pub(crate) fn long_normal_form(&self) -> Option<&Arc<NormalForm>> {
-        let long = || self.eliminated(LocalModel::normal_form_within, LONG_BUDGET);
+        let long = || self.eliminated(LocalModel::normal_form_within, self.limits.normal_form);
         self.normal_form().or_else(|| self.of_model.long.get_or_init(long).as_ref())
     }
 
@@ -184,7 +209,7 @@ impl<'m> Session<'m> {
         if !self.model.nodes().any(|n| matches!(n, Node::Taken(_))) {
             return self.normal_form();
         }
-        self.of_model.choices.get_or_init(|| self.eliminated(LocalModel::choices_within, GRAPH_BUDGET)).as_ref()
+        self.of_model.choices.get_or_init(|| self.eliminated(LocalModel::choices_within, self.limits.graph)).as_ref()
     }
 
     fn eliminated(&self, form: fn(&LocalModel, usize) -> Option<NormalForm>, steps: usize) -> Option<Arc<NormalForm>> {
@@ -219,10 +244,14 @@ macro_rules! alone {
 alone! {
     clarke_element(seed: u64) -> ClarkeElement;
     clarke_along(direction: &[Rational]) -> Option<ClarkeElement>;
-    differentiable(effort: &Effort<'_>) -> Decision;
     gradient_at_choices(choices: &[Vec<Rational>]) -> Vec<Rational>;
     lexicographic(basis: &[Vec<Rational>]) -> Lexicographic;
     lexicographic_forward(basis: &[Vec<Rational>]) -> Lexicographic;
+}
+
+/// [`Session::differentiable`], in a session of its own.
+pub fn differentiable(model: &LocalModel, output: usize, effort: &Effort<'_>) -> Result<Decision, OracleError> {
+    Session::new(model, output).within(&effort.limits).differentiable(effort)
 }
 
 /// [`Session::conservative`], in a session of its own.
@@ -232,7 +261,7 @@ pub fn conservative(model: &LocalModel, output: usize) -> Result<Conservative, O
 
 /// [`Session::neighbouring_gradients`], in a session of its own, without being told anything on the way.
 pub fn neighbouring_gradients(model: &LocalModel, output: usize, limits: &Limits) -> Result<Neighbours, OracleError> {
-    Session::new(model, output).neighbouring_gradients(limits, |_| ())
+    Session::new(model, output).within(limits).neighbouring_gradients(limits, |_| ())
 }
 
 #[cfg(test)]

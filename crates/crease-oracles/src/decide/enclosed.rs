@@ -11,10 +11,6 @@ use crease_core::local::{LocalModel, Node, NodeId};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
 
-/// How many exact parts are decided on the way to a yes, and how many terms it may take to find them.
-const PARTS: usize = 64;
-const TERMS: usize = 100_000;
-
 /// How many random directions are looked at beside those that are asked for.
 const DIRECTIONS: u32 = 4;
 
@@ -70,7 +66,7 @@ fn linear(session: &Session<'_>, from: NodeId, effort: &Effort<'_>) -> Result<bo
     let Some(parts) = expanded(session, from) else { return Ok(false) };
     for part in parts.values() {
         let terms: Vec<(NodeId, Rational)> = part.iter().map(|(n, c)| (*n, c.clone())).collect();
-        let part = Session::owning(session.model().of_combination(&terms), 0);
+        let part = session.beside(session.model().of_combination(&terms));
         let decision = part.differentiable(&Effort { proof: false, ..effort.clone() })?;
         if !matches!(decision.verdict, Verdict::Yes(_)) {
             return Ok(false);
@@ -90,7 +86,7 @@ fn expanded(session: &Session<'_>, from: NodeId) -> Option<BTreeMap<Monomial, BT
     let mut adjoints: BTreeMap<NodeId, BTreeMap<Monomial, Rational>> = BTreeMap::new();
     adjoints.insert(from, BTreeMap::from([(Monomial::new(), Rational::ONE)]));
     let mut parts: BTreeMap<Monomial, BTreeMap<NodeId, Rational>> = BTreeMap::new();
-    let mut left = TERMS;
+    let mut left = session.limits().polynomial;
     // nodes are numbered so that arguments come first
     while let Some((id, polynomial)) = adjoints.pop_last() {
         if !kinked[id.index()] {
@@ -131,7 +127,7 @@ fn expanded(session: &Session<'_>, from: NodeId) -> Option<BTreeMap<Monomial, BT
             }
         }
     }
-    (parts.len() <= PARTS).then_some(parts)
+    (parts.len() <= session.limits().parts).then_some(parts)
 }
 
 /// Which nodes depend on a kink.

@@ -34,9 +34,6 @@ use search::{Outcome, search};
 use std::fmt;
 use std::sync::Arc;
 
-/// How many terms the rewriting of a model may take.
-const REWRITING_BUDGET: usize = 50_000_000;
-
 /// How hard to try.
 ///
 /// ```
@@ -242,7 +239,7 @@ impl Session<'_> {
         let first = self.clarke_element(effort.seed)?;
         let mut counts = SearchCounts::default();
         let decide = |verdict, by, counts, written| Ok(Decision { verdict, by, counts, written });
-        let relus = self.normal_form().and_then(|n| Relus::new(n, output, REWRITING_BUDGET));
+        let relus = self.normal_form().and_then(|n| Relus::new(n, output, self.limits().rewriting));
         let written = |proof| self.normal_form().cloned().map(|normal| Written::Exact { normal, output, proof });
         let gradient = Form::from(&first.gradient[..]);
         counts.relus = relus.as_ref().map_or(0, |r| r.arguments.len());
@@ -267,7 +264,7 @@ impl Session<'_> {
             return decide(unknown, Argument::Nothing, counts, None);
         };
         let h = relus.output.minus(&gradient);
-        match search(&relus, &h, effort, &mut counts) {
+        match search(&relus, &h, self.limits(), effort, &mut counts) {
             Outcome::Found(direction) => {
                 let second = near(self, &direction, &first, effort.seed)?;
                 decide(Verdict::No(Box::new([first, second])), Argument::Search, counts, written(None))

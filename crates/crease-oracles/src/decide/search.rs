@@ -6,7 +6,7 @@ use super::signs::Signs;
 use super::theory::{Arithmetic, literal, number};
 use super::{Effort, Limit, Progress, SearchCounts};
 use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
-use crease_core::limits::Stop;
+use crease_core::limits::{OracleLimits, Stop};
 use crease_core::local::Form;
 use crease_core::number::Rational;
 use std::cell::{Cell, RefCell};
@@ -20,14 +20,17 @@ pub(crate) enum Outcome {
     Limit(Limit),
 }
 
-/// The most numbers of a tableau.
-const TABLEAU: usize = 40_000_000;
-
 /// Looks for a direction along which h, a form in the direction and in relus, is not zero.
-pub(crate) fn search(relus: &Relus, h: &Form, effort: &Effort<'_>, counts: &mut SearchCounts) -> Outcome {
-    let signs = Signs::new(relus, h);
+pub(crate) fn search(
+    relus: &Relus,
+    h: &Form,
+    limits: &OracleLimits,
+    effort: &Effort<'_>,
+    counts: &mut SearchCounts,
+) -> Outcome {
+    let signs = Signs::new(relus, h, limits.atoms);
     let (columns, rows) = (relus.dimension + relus.arguments.len(), 2 * signs.phases_used());
-    if columns.saturating_mul(rows) > TABLEAU {
+    if columns.saturating_mul(rows) > limits.tableau {
         return Outcome::Limit(Limit::TooLarge);
     }
     let conflicts = Cell::new(0);

@@ -61,12 +61,9 @@ pub(crate) struct Signs {
     numbers: HashMap<Form, i32>,
 }
 
-/// The most atoms that splitting makes.
-const ATOMS: usize = 2_000_000;
-
 impl Signs {
-    /// The atoms for the question whether h, which is not zero and has relus, can be positive or negative.
-    pub fn new(relus: &Relus, h: &Form) -> Signs {
+    /// The atoms for the question whether h, which is not zero and has relus, can be positive or negative; no more are split than `most`.
+    pub fn new(relus: &Relus, h: &Form, most: usize) -> Signs {
         let mut signs = Signs { phases: vec![0; relus.arguments.len()], ..Signs::default() };
         let mut queue: VecDeque<i32> = VecDeque::new();
         signs.root = [h.clone(), h.negated()].map(|f| signs.literal(&f, relus, &mut queue));
@@ -84,7 +81,7 @@ impl Signs {
         let mut leaves: Vec<i32> = Vec::new();
         while let Some(atom) = queue.pop_front() {
             match signs.parts(atom, relus) {
-                Some((relu, both, parts)) if signs.atoms.len() < ATOMS => {
+                Some((relu, both, parts)) if signs.atoms.len() < most => {
                     let parts = parts.map(|f| match f.is_zero() {
                         true => Part::Never,
                         false => Part::Literal(signs.literal(&f, relus, &mut queue)),

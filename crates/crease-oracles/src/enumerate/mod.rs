@@ -37,15 +37,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tree::Tree;
 
-/// How many random directions are looked at where coefficients are enclosed.
-const ENCLOSED_DIRECTIONS: u64 = 64;
-
-/// How many node visits may be spent on seeing that norms are of several forms.
-const ROUND_BUDGET: usize = 1_000_000;
-
-/// How many node visits may be spent on showing directions along which kinks do not tie that do not matter.
-const GENERIC_VISITS: usize = 50_000_000;
-
 /// Why a list is not known to be complete.
 ///
 /// ```
@@ -268,7 +259,7 @@ impl Session<'_> {
             _ => Arc::new(normal.of_output(self.output())),
         };
         let all_vertices = bends_one_way(&normal);
-        let mut left = GENERIC_VISITS;
+        let mut left = self.limits().generic;
         let mut generic = |direction: &[Rational]| {
             left = left.saturating_sub(model.len());
             (left > 0).then(|| matches!(self.clarke_along(direction), Ok(Some(_))))
@@ -299,9 +290,9 @@ fn enclosed(
     // where norms are, along axes first: there many of them are rational numbers
     let round =
         (0..model.len()).any(|i| session.nodes_below(from)[i] && matches!(model.node(model.node_id(i)), Node::Norm(_)));
-    let axes = if round { (2 * model.dimension() as u64).min(ENCLOSED_DIRECTIONS) } else { 0 };
+    let axes = if round { (2 * model.dimension() as u64).min(session.limits().directions) } else { 0 };
     let along_axes = (0..axes).map(|k| session.clarke_along(&axis(model.dimension(), k)));
-    let random = (0..ENCLOSED_DIRECTIONS).map(|seed| session.clarke_element(seed).map(Some));
+    let random = (0..session.limits().directions).map(|seed| session.clarke_element(seed).map(Some));
     for found in along_axes.chain(random) {
         limit = limits.stopped().map(EnumerateLimit::of);
         if limit.is_some() {
@@ -344,7 +335,7 @@ fn enclosed(
 fn only_norms(session: &Session<'_>, from: NodeId) -> bool {
     let (model, below) = (session.model(), session.nodes_below(from));
     let mut round = vec![false; model.len()];
-    let mut left = ROUND_BUDGET;
+    let mut left = session.limits().norms;
     let mut plain = |n: NodeId| backward_sparse(model, [(n, Rational::ONE)], |_, _| None, &mut left);
     (0..model.len()).filter(|&i| below[i]).all(|i| {
         let node = model.node(model.node_id(i));

@@ -115,7 +115,7 @@ fn decide(model: LocalModel, options: &Options, limits: &Limits, finding: &mut F
     let largest = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
     finding.shown = (0..values.len()).reduce(largest).unwrap_or(0);
     let below: Vec<usize> = model.outputs().iter().map(|&o| kinks_below(&model, o)).collect();
-    let mut session = Session::owning(model, 0);
+    let mut session = Session::owning(model, 0).within(limits);
     let mut answers: Vec<Option<Answer>> = Vec::new();
     for (output, value) in values.iter().enumerate() {
         session.turn_to(output);

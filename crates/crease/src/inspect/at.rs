@@ -123,7 +123,7 @@ impl<'p> At<'p> {
         limits: &Limits,
     ) -> Result<Self, InspectError> {
         let point = point.inputs(program)?;
-        let session = Session::owning(localize_within(program, &point, precision, limits)?, 0);
+        let session = Session::owning(localize_within(program, &point, precision, limits)?, 0).within(limits);
         Ok(At { program, point, session, limits: limits.clone() })
     }
 

@@ -235,9 +235,6 @@ fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The most numbers that are written down to see whether a rounded vector is close to a hull.
-const NUMBERS: usize = 2_000_000;
-
 impl Known {
     /// The only element of the conservative gradient, if it is proved that there is one.
     fn singleton(&self) -> Option<(&[Rational], Option<&[Rational]>)> {
@@ -535,7 +532,7 @@ impl Known {
         let exact = all.gradients.iter().filter(|n| n.radius.as_ref().is_none_or(|r| r.iter().all(Rational::is_zero)));
         let known: Vec<&[Rational]> = exact.map(|n| &n.gradient[..]).collect();
         let p = vector.len();
-        if known.is_empty() || known.len().saturating_mul(2 * p).saturating_mul(p) > NUMBERS {
+        if known.is_empty() || known.len().saturating_mul(2 * p).saturating_mul(p) > limits.oracles.hull {
             return false;
         }
         // how far each coordinate may be off; those that are 0 in all of them may not

@@ -6,10 +6,12 @@
 //! f64 are compiled where that is faster.
 
 use super::InspectError;
+use super::at::precision;
 use super::compiled;
 use super::ties::{self, Met};
 use crate::show::count;
 use crease_core::cost::tally;
+use crease_core::local::{LocalError, localize_within};
 use crease_core::number::{Budget, Exact, Interval};
 use crease_core::run::{Unobserved, least_steps};
 use crease_core::{Limits, Number, NumberError, Program, Rational, RunError, RunFault, Tensor, run_with};
@@ -152,6 +154,14 @@ impl Task<'_> {
         Ok(all.remove(0))
     }
 
+    /// Why there is a value but no derivative, if it is that an operation is singular there: the local model knows its slope and what that means, where a run of the derivative only
+    /// meets the division by zero that comes of it.
+    fn singular(&self, point: &[Tensor<Rational>], limits: &Limits) -> Option<InspectError> {
+        let p = self.watched.filter(|_| self.operations() <= u128::from(limits.local_operations))?;
+        let model = localize_within(p, point, precision(limits.bits), limits);
+        model.err().filter(|e| matches!(e, LocalError::Singular { .. })).map(InspectError::Local)
+    }
+
     /// The operations of a run.
     fn operations(&self) -> u128 {
         tally(self.watched.unwrap_or(self.program)).total().to_u128().unwrap_or(u128::MAX)
@@ -259,9 +269,11 @@ impl<'t> Portions<'t> {
     /// Runs at the points of a portion.
     pub fn compute<P: AsRef<[Tensor<Rational>]>>(&mut self, points: &[P]) -> Result<Vec<Computed>, AtPoint> {
         let Portions { task, limits, .. } = *self;
-        let told = |f: Failed, float: Option<FloatBecause>| AtPoint {
-            point: f.point,
-            error: InspectError::Run { error: f.error, of_derivative: f.of_derivative, float }.into(),
+        let told = |f: Failed, float: Option<FloatBecause>| {
+            let singular =
+                points.get(f.point).filter(|_| f.of_derivative).and_then(|p| task.singular(p.as_ref(), limits));
+            let run = || InspectError::Run { error: f.error, of_derivative: f.of_derivative, float };
+            AtPoint { point: f.point, error: singular.unwrap_or_else(run).into() }
         };
         let insist = self.numbers == Numbers::Exact;
         // compiled runs keep to the limit too
