@@ -389,6 +389,39 @@ impl From<Kink> for Op {
     }
 }
 
+/// Operations that neither work on lanes nor run programs, as a pattern: a new one is in this list, in the next, or runs programs, and the compiler asks which.
+macro_rules! plain {
+    () => {
+        Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::Neg
+            | Op::Smooth(_)
+            | Op::Stair(_)
+            | Op::Where
+            | Op::Compare(_)
+            | Op::Logic(_)
+            | Op::Constant(_)
+            | Op::View { .. }
+            | Op::Assemble { .. }
+            | Op::MatMul { .. }
+    };
+}
+
+/// Operations that may work on lanes.
+macro_rules! with_lane {
+    () => {
+        Op::LogSumExp(_)
+            | Op::LogSumExpJoint(_)
+            | Op::Kink(_)
+            | Op::Joint(..)
+            | Op::Permute { .. }
+            | Op::Gather { .. }
+            | Op::Position(..)
+    };
+}
+
 impl Op {
     /// The name of the operation in the text language, without the tick of a joint operation.
     pub fn name(&self) -> &'static str {
@@ -426,23 +459,7 @@ impl Op {
             Op::LogSumExp(lane) | Op::LogSumExpJoint(lane) | Op::Permute { lane, .. } => Some(*lane),
             Op::Gather { lane, .. } | Op::Position(_, lane) => Some(*lane),
             Op::Kink(kink) | Op::Joint(kink, _) => kink.lane(),
-            Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Div
-            | Op::Neg
-            | Op::Smooth(_)
-            | Op::Stair(_)
-            | Op::Where
-            | Op::Compare(_)
-            | Op::Logic(_)
-            | Op::Constant(_)
-            | Op::View { .. }
-            | Op::Assemble { .. }
-            | Op::MatMul { .. }
-            | Op::Call(_)
-            | Op::Select(_)
-            | Op::Scan(_) => None,
+            plain!() | Op::Call(_) | Op::Select(_) | Op::Scan(_) => None,
         }
     }
 
@@ -456,23 +473,7 @@ impl Op {
             Op::Position(which, _) => Op::Position(*which, lane),
             Op::Kink(kink) => Op::Kink(kink.with_lane(lane)),
             Op::Joint(kink, choice) => Op::Joint(kink.with_lane(lane), choice.clone()),
-            Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Div
-            | Op::Neg
-            | Op::Smooth(_)
-            | Op::Stair(_)
-            | Op::Where
-            | Op::Compare(_)
-            | Op::Logic(_)
-            | Op::Constant(_)
-            | Op::View { .. }
-            | Op::Assemble { .. }
-            | Op::MatMul { .. }
-            | Op::Call(_)
-            | Op::Select(_)
-            | Op::Scan(_) => self.clone(),
+            plain!() | Op::Call(_) | Op::Select(_) | Op::Scan(_) => self.clone(),
         }
     }
 
@@ -482,27 +483,7 @@ impl Op {
             Op::Call(id) => std::slice::from_ref(id),
             Op::Select(ids) => ids,
             Op::Scan(scan) => std::slice::from_ref(&scan.body),
-            Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Div
-            | Op::Neg
-            | Op::Smooth(_)
-            | Op::Stair(_)
-            | Op::Where
-            | Op::Compare(_)
-            | Op::Logic(_)
-            | Op::Constant(_)
-            | Op::View { .. }
-            | Op::Assemble { .. }
-            | Op::MatMul { .. }
-            | Op::LogSumExp(_)
-            | Op::LogSumExpJoint(_)
-            | Op::Kink(_)
-            | Op::Joint(..)
-            | Op::Permute { .. }
-            | Op::Gather { .. }
-            | Op::Position(..) => &[],
+            plain!() | with_lane!() => &[],
         }
     }
 
@@ -512,27 +493,7 @@ impl Op {
             Op::Call(id) => Op::Call(to(*id)),
             Op::Select(ids) => Op::Select(ids.iter().map(|&id| to(id)).collect()),
             Op::Scan(scan) => Op::Scan(Scan { body: to(scan.body), ..*scan }),
-            Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Div
-            | Op::Neg
-            | Op::Smooth(_)
-            | Op::Stair(_)
-            | Op::Where
-            | Op::Compare(_)
-            | Op::Logic(_)
-            | Op::Constant(_)
-            | Op::View { .. }
-            | Op::Assemble { .. }
-            | Op::MatMul { .. }
-            | Op::LogSumExp(_)
-            | Op::LogSumExpJoint(_)
-            | Op::Kink(_)
-            | Op::Joint(..)
-            | Op::Permute { .. }
-            | Op::Gather { .. }
-            | Op::Position(..) => self.clone(),
+            plain!() | with_lane!() => self.clone(),
         }
     }
 }

@@ -19,11 +19,11 @@ use std::sync::Arc;
 /// ```
 pub fn reserved() -> impl Iterator<Item = &'static str> {
     let tables = Smooth::NAMED.iter().map(|f| f.name()).chain(Stair::ALL.iter().map(|s| s.name()));
-    RESERVED.iter().copied().chain(tables).chain(Position::ALL.iter().map(|p| p.name()))
+    KEYWORDS.iter().chain(RESERVED).copied().chain(tables).chain(Position::ALL.iter().map(|p| p.name()))
 }
 
-/// Those that the tables of operations do not have.
-const RESERVED: &[&str] = &[
+/// Words with a meaning in the grammar of the language.
+pub const KEYWORDS: &[&str] = &[
     "program",
     "joint",
     "let",
@@ -38,6 +38,10 @@ const RESERVED: &[&str] = &[
     "scan",
     "scan_back",
     "in",
+];
+
+/// Operations that have no table of their own.
+const RESERVED: &[&str] = &[
     "neg",
     "add",
     "sub",

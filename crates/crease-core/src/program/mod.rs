@@ -13,7 +13,7 @@ mod display;
 mod origin;
 mod verify;
 
-pub use display::reserved;
+pub use display::{KEYWORDS, reserved};
 pub use origin::{Origin, Place, Site, Text};
 pub use verify::Fault;
 

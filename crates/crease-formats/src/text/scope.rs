@@ -5,6 +5,7 @@ use super::functions;
 use super::lexer::{Lexeme, Lexer, Token};
 use super::parser::Parser;
 use super::suggest::did_you_mean;
+use crease_core::program::KEYWORDS;
 use crease_core::{Atom, Program, Rational};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,24 +29,6 @@ pub(crate) struct Library<'s> {
     pub joints: Vec<Option<Arc<Program>>>,
     pub by_name: HashMap<&'s str, usize>,
 }
-
-/// Words with a meaning in the grammar.
-const KEYWORDS: &[&str] = &[
-    "program",
-    "joint",
-    "let",
-    "return",
-    "select",
-    "else",
-    "and",
-    "or",
-    "not",
-    "repeat",
-    "repeat_back",
-    "scan",
-    "scan_back",
-    "in",
-];
 
 impl<'s> Parser<'s> {
     /// Takes a name that is about to be given to something.
