@@ -1,9 +1,10 @@
 //! crease for Python: the facade of the library as a module of extension.
 //!
 //! What is here is thin: programs with the structure of their arguments ([`program`], [`tree`]), numbers on their way in and out ([`arrays`]), questions on a thread
-//! that Ctrl-C stops ([`answers`]), which kinks lie between two points ([`kinks`]), many points ([`batch`]), audits ([`audit`]), files ([`load`]), where equations come from in a pickle ([`origins`]), and the builder that the walkers of foreign programs write into ([`builder`]). The walkers, and what people see, are
+//! that Ctrl-C stops ([`answers`], [`waiting`]), what they give ([`answer`]), which kinks lie between two points ([`kinks`]), many points ([`batch`]), audits ([`audit`]), files ([`load`]), where equations come from in a pickle ([`origins`]), and the builder that the walkers of foreign programs write into ([`builder`]). The walkers, and what people see, are
 //! Python, in `python/crease`.
 
+mod answer;
 mod answers;
 mod arrays;
 mod audit;
@@ -15,6 +16,7 @@ mod load;
 mod origins;
 mod program;
 mod tree;
+mod waiting;
 
 use pyo3::prelude::*;
 
@@ -25,7 +27,7 @@ fn _crease(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<program::Program>()?;
     m.add_class::<batch::Batch>()?;
     m.add_class::<builder::Builder>()?;
-    m.add_class::<answers::Answer>()?;
+    m.add_class::<answer::Answer>()?;
     m.add_class::<answers::Inspection>()?;
     m.add_function(wrap_pyfunction!(load::parse, m)?)?;
     m.add_function(wrap_pyfunction!(load::load, m)?)?;

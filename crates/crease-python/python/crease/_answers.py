@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import os
@@ -173,25 +174,58 @@ def _verdict(d: dict[str, Any]) -> str:
 
 
 class Answer(_Shown):
-    """The answer to one question: its text, its JSON as :meth:`to_dict`, its certificate if it has one, and the gradient that it is about if it is about one."""
+    """The answer to one question: its text, its JSON as :meth:`to_dict`, its certificate if it has one, and the gradient that it is about if it is about one. Text and JSON are made when
+    they are asked for, since a list of all gradients can be long."""
 
     def __init__(self, question: str, raw: _crease.Answer, program: Program):
         self.question = question
-        self.text: str = raw.text
-        self._json: str = raw.json
+        self._raw = raw
         #: The certificate, for ``crease check``.
         self.certificate: str | None = raw.certificate
         #: The gradient, in the structure of the arguments.
         self.gradient: Any = raw.gradient(program)
 
+    @functools.cached_property
+    def text(self) -> str:
+        """The text of the command-line tool."""
+        return self._raw.text
+
+    @functools.cached_property
+    def _json(self) -> str:
+        return self._raw.json
+
+    @functools.cached_property
+    def _summary(self) -> dict[str, Any]:
+        return json.loads(self._raw.summary)
+
+    @functools.cached_property
+    def gradients(self) -> np.ndarray | None:
+        """Of a list of all gradients, the gradients as rows of an array, the numbers of all arguments one after the other; no JSON is made for it.
+
+        >>> import crease
+        >>> sorted(crease.clarke_all("abs(x) + 2*abs(y)", 0.0, 0.0).gradients.tolist())
+        [[-1.0, -2.0], [-1.0, 2.0], [1.0, -2.0], [1.0, 2.0]]
+        """
+        return self._raw.gradients
+
+    @functools.cached_property
+    def directions(self) -> np.ndarray | None:
+        """Of a list of all gradients, the directions that show them, as rows of an array."""
+        return self._raw.directions
+
     def __getitem__(self, key: str) -> Any:
-        return self.to_dict()[key]
+        return self._summary[key] if key in self._summary else self.to_dict()[key]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Answer) and (self.question, self._json, self.certificate) == (other.question, other._json, other.certificate)
 
     def __hash__(self) -> int:
         return hash((self.question, self._json))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # all that can be asked for, and not what it is made of
+        made = {name: getattr(self, name) for name in ("text", "_json", "_summary", "gradients", "directions")}
+        return {**{k: v for k, v in self.__dict__.items() if k != "_raw"}, **made}
 
     def __repr__(self) -> str:
         return f"<crease.Answer to {self.question}>"
@@ -248,7 +282,13 @@ def inspect(p: Any, *args: Any, select: str | None = None, static: Static | str 
 
 def _ask(question: str, p: Any, args: tuple[Any, ...], how: dict[str, Any], along: Any = None, stationary: bool = False) -> Answer:
     program = as_program(p, args, static=how.pop("static", ()))
-    return Answer(question, _crease.question(question, program, args, along, how, stationary), program)
+    try:
+        return Answer(question, _crease.question(question, program, args, along, how, stationary), program)
+    except KeyboardInterrupt as stop:
+        # what was found until then
+        if isinstance(found := getattr(stop, "answer", None), _crease.Answer):
+            stop.answer = Answer(question, found, program)  # type: ignore[attr-defined]
+        raise
 
 
 def clarke(p: Any, *args: Any, **how: Any) -> Answer:
@@ -262,7 +302,8 @@ def clarke(p: Any, *args: Any, **how: Any) -> Answer:
 
 
 def clarke_all(p: Any, *args: Any, contains: Any = None, **how: Any) -> Answer:
-    """All limits of gradients around a point; whether a vector is in their hull, if ``contains`` names one.
+    """All limits of gradients around a point; whether a vector is in their hull, if ``contains`` names one. There can be very many: ``time`` limits the search, and Ctrl-C ends it; what was found until then
+    is the ``answer`` of the exception (``sys.last_value.answer`` in a session). ``.gradients`` is an array of them.
 
     >>> import crease
     >>> len(crease.clarke_all("abs(x) + abs(y)", 0.0, 0.0)["gradients"])

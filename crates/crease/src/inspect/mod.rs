@@ -38,7 +38,7 @@ mod numbers;
 mod singular;
 mod ties;
 
-pub use all::{Event, Neighbourhood, Wanted, all_gradients, gradient_json};
+pub use all::{Event, Neighbourhood, Wanted, all_gradients, cubes, gradient_json, gradients_in, united_gradients};
 pub use at::{At, Coordinates, Undecided, above};
 pub use clarke::{Clarke, clarke};
 pub use compiled::distance;
