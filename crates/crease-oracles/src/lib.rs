@@ -42,7 +42,9 @@ mod sweep;
 pub use certificate::{certificate_graph, certificate_model};
 pub use clarke::ClarkeElement;
 pub use conservative::{Conservative, ConservativeElement};
-pub use decide::{Argument, Decision, Effort, Limit, Progress, SearchCounts, Verdict};
+pub use decide::{
+    Argument, Decision, Effort, Limit, PartOutcome, Progress, SearchCounts, SearchPart, SignCube, Verdict,
+};
 pub use directional::{directional, directional_batch};
 pub use enclosed::{AskError, accurate, accurate_vector, ask};
 pub use enumerate::{Cube, EnumerateEvent, EnumerateLimit, EnumerateWork, Neighbour, Neighbours};

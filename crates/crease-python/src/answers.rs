@@ -3,11 +3,11 @@
 
 use crate::answer::{Answer, answer};
 use crate::arrays::filled;
+use crate::cubes::listed;
 use crate::error::{CreaseError, raise};
 use crate::program::Program;
 use crate::waiting::{interruptible, keeping};
 use crease::inspect::{self as ask_about, Ask, Basis, Numbers, Status, Wanted};
-use crease::oracles::{Membership, Stationarity};
 use crease::{Cancel, How, Limits, Rational, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -87,7 +87,8 @@ impl Wish {
         Ok(ask)
     }
 
-    fn ask(&self) -> Ask<'static> {
+    /// The question.
+    pub fn ask(&self) -> Ask<'static> {
         Ask {
             how: self.how.clone(),
             limits: self.limits.clone(),
@@ -117,7 +118,7 @@ pub fn point(p: &Program, leaves: &[Bound<'_, PyAny>]) -> PyResult<Vec<Tensor<Ra
 }
 
 /// A vector for all inputs, one after the other.
-fn vector(p: &Program, args: &Bound<'_, PyAny>) -> PyResult<Vec<Rational>> {
+pub fn vector(p: &Program, args: &Bound<'_, PyAny>) -> PyResult<Vec<Rational>> {
     let args = match args.cast::<PyTuple>() {
         Ok(t) if p.structure.free() != 1 => t.clone(),
         _ => PyTuple::new(args.py(), [args])?,
@@ -271,16 +272,7 @@ pub fn question(
             "clarke_all" => {
                 let wanted = Wanted { contains: one, stationary };
                 let a = ask_about::all_gradients(core, &at, &wanted, ask, |_, _| ()).map_err(raise)?;
-                let certificate = match &a.stationary {
-                    // that 0 is a combination of limits of gradients
-                    Some(Stationarity::Stationary { weights }) => {
-                        let zero = vec![Rational::ZERO; a.found.gradients.first().map_or(0, |n| n.gradient.len())];
-                        let found = Membership::Hull { weights: weights.clone() };
-                        a.at.session().membership_certificate(&zero, &found, &a.found.gradients).map_err(raise)?
-                    }
-                    _ => a.certificate().map_err(raise)?,
-                };
-                Ok(Answer::all(a, certificate))
+                listed(a)
             }
             "differentiable" => {
                 let a = ask_about::differentiable(core, &at, ask).map_err(raise)?;

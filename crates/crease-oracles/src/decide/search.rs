@@ -23,8 +23,14 @@ pub(crate) enum Outcome {
 /// The most numbers of a tableau.
 const TABLEAU: usize = 40_000_000;
 
-/// Looks for a direction along which h, a form in the direction and in relus, is not zero.
-pub(crate) fn search(relus: &Relus, h: &Form, effort: &Effort<'_>, counts: &mut SearchCounts) -> Outcome {
+/// Looks for a direction along which h, a form in the direction and in relus, is not zero, among those with given signs of the first atoms by their [rank](Signs::ranked). What it learns holds for all directions.
+pub(crate) fn search(
+    relus: &Relus,
+    h: &Form,
+    given: &[bool],
+    effort: &Effort<'_>,
+    counts: &mut SearchCounts,
+) -> Outcome {
     let signs = Signs::new(relus, h);
     let (columns, rows) = (relus.dimension + relus.arguments.len(), 2 * signs.phases_used());
     if columns.saturating_mul(rows) > TABLEAU {
@@ -53,7 +59,8 @@ pub(crate) fn search(relus: &Relus, h: &Form, effort: &Effort<'_>, counts: &mut 
         consistent &= solver.add_clause_reuse(&mut clause);
     }
     let mut theory = Arithmetic::new(relus, &signs, h, &variables, kept, &found, &go_on);
-    let result = if consistent { solver.solve_limited_th(&mut theory, &[]) } else { lbool::FALSE };
+    let assumed: Vec<Lit> = signs.given(relus, given).into_iter().map(|n| literal(&variables, n)).collect();
+    let result = if consistent { solver.solve_limited_th(&mut theory, &assumed) } else { lbool::FALSE };
     let (lemmas, programs) = (theory.lemmas, theory.programs());
     drop(theory);
     *counts = SearchCounts {

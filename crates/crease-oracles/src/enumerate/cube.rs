@@ -31,6 +31,11 @@ impl Cube {
         self.winners.is_empty()
     }
 
+    /// The part of it in which these win.
+    pub(super) fn with(&self, winners: &[(usize, usize)]) -> Cube {
+        Cube { winners: [&self.winners[..], winners].concat() }
+    }
+
     pub(super) fn winner(&self, kink: usize) -> Option<usize> {
         self.winners.iter().find(|(k, _)| *k == kink).map(|(_, member)| *member)
     }
@@ -60,39 +65,39 @@ impl FromStr for Cube {
 }
 
 impl Session<'_> {
-    /// Takes the directions around the point apart, into as many cubes as are wanted or some more, as far as there are so many. Every cone on which the model is linear lies in one of
-    /// them, or its mirror image does. Where nothing is to be taken apart, or the limits say stop, there is one, the whole.
+    /// Takes a cube, as the whole of the directions around the point, apart into as many cubes as are wanted or some more, as far as there are so many. Every cone of it on which the model is linear
+    /// lies in one of them, or its mirror image does. Where nothing is to be taken apart, or the limits say stop, there is the one that was given.
     ///
     /// ```
     /// use crease_core::{abs, local::localize, trace, Rational, Tensor};
-    /// use crease_oracles::{Neighbours, Session};
+    /// use crease_oracles::{Cube, Neighbours, Session};
     /// let p = trace(3, |x| abs(x[0]) + abs(x[1]) - abs(x[2])).unwrap();
     /// let model = localize(&p, &vec![Tensor::scalar(Rational::ZERO); 3]).unwrap();
     /// let (session, limits) = (Session::new(&model, 0), Default::default());
-    /// let cubes = session.cubes(2, &limits).unwrap();
+    /// let cubes = session.cubes(&Cube::default(), 2, &limits).unwrap();
     /// assert!(cubes.len() >= 2);
     /// let parts = cubes.iter().map(|cube| session.neighbouring_gradients_in(cube, &limits, |_| ()).unwrap());
     /// let all = Neighbours::united(parts, None, &limits);
     /// assert_eq!((all.gradients.len(), all.cells, all.complete()), (8, 8, true));
     /// ```
-    pub fn cubes(&self, wanted: usize, limits: &Limits) -> Result<Vec<Cube>, OracleError> {
+    pub fn cubes(&self, of: &Cube, wanted: usize, limits: &Limits) -> Result<Vec<Cube>, OracleError> {
         self.from()?;
         if let Some(plain) = self.plain_around() {
-            return plain.cubes(wanted, limits);
+            return plain.cubes(of, wanted, limits);
         }
-        let whole = || vec![Cube::default()];
+        let same = || vec![of.clone()];
         if wanted < 2 {
-            return Ok(whole());
+            return Ok(same());
         }
-        let Way::Tree(normal) = self.way() else { return Ok(whole()) };
-        let cubes = self.with_tree(&normal, &Cube::default(), limits, &mut |_| (), |mut tree| tree.split(wanted));
-        Ok(cubes.ok().filter(|cubes| !cubes.is_empty()).unwrap_or_else(whole))
+        let Way::Tree(normal) = self.way() else { return Ok(same()) };
+        let cubes = self.with_tree(&normal, of, limits, &mut |_| (), |mut tree| tree.split(wanted));
+        Ok(cubes.ok().filter(|cubes| !cubes.is_empty()).unwrap_or_else(same))
     }
 }
 
 impl Neighbours {
     /// What was found in parts of the directions, as one. A gradient of several parts is listed once, with the cells of all. The list is complete if that of every part is and none is missing; `missing` says
-    /// what prevented those that are. See [`Session::cubes`] for an example.
+    /// what prevented those that are. (A part that was done again by others, in smaller parts, may be there with no cells, so that none is counted twice.) See [`Session::cubes`] for an example.
     pub fn united(
         parts: impl IntoIterator<Item = Neighbours>,
         missing: Option<EnumerateLimit>,

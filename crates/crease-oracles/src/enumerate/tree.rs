@@ -258,7 +258,7 @@ impl<'n, 't> Tree<'n, 't> {
                 if let Some((depth, cubes, more)) = &mut self.cut
                     && nodes.len() >= *depth
                 {
-                    cubes.push(Cube { winners: self.chosen.clone() });
+                    cubes.push(self.cube.with(&self.chosen));
                     *more = true;
                     return Ok(());
                 }
@@ -316,7 +316,7 @@ impl<'n, 't> Tree<'n, 't> {
     /// Counts a cell, and its mirror image.
     fn cell(&mut self, at: usize, gradient: Vec<Rational>, witness: &Witness) -> Result<(), Limit> {
         if let Some((_, cubes, _)) = &mut self.cut {
-            cubes.push(Cube { winners: self.chosen.clone() });
+            cubes.push(self.cube.with(&self.chosen));
             return Ok(());
         }
         let image = self.mirror.as_ref().map(|sum| sum.iter().zip(&gradient).map(|(s, g)| s - g).collect());

@@ -6,15 +6,17 @@ import functools
 import html
 import json
 import os
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
-from . import _crease
+from . import _crease, _cubes
 from ._crease import CreaseError, Program
 from ._tree import plain
 from ._walkers import Static, from_torch, walker
+from ._work import executor_of
 
 
 @dataclass(frozen=True)
@@ -280,10 +282,17 @@ def inspect(p: Any, *args: Any, select: str | None = None, static: Static | str 
     return Inspection(_crease.inspect(as_program(p, args, select, static), args, how), (args, how))
 
 
-def _ask(question: str, p: Any, args: tuple[Any, ...], how: dict[str, Any], along: Any = None, stationary: bool = False) -> Answer:
+def _ask(question: str, p: Any, args: tuple[Any, ...], how: dict[str, Any], along: Any = None, stationary: bool = False, executor: Any = None, progress: _cubes.Progress | None = None) -> Answer:
     program = as_program(p, args, static=how.pop("static", ()))
+    workers = executor_of(executor)
     try:
-        return Answer(question, _crease.question(question, program, args, along, how, stationary), program)
+        if workers is None:
+            raw = _crease.question(question, program, args, along, how, stationary)
+        elif question == "differentiable":
+            raw = _cubes.differentiable(program, args, workers, how, progress)
+        else:
+            raw = _cubes.clarke_all(program, args, workers, how, along, stationary, progress)
+        return Answer(question, raw, program)
     except KeyboardInterrupt as stop:
         # what was found until then
         if isinstance(found := getattr(stop, "answer", None), _crease.Answer):
@@ -301,36 +310,43 @@ def clarke(p: Any, *args: Any, **how: Any) -> Answer:
     return _ask("clarke", p, args, how)
 
 
-def clarke_all(p: Any, *args: Any, contains: Any = None, **how: Any) -> Answer:
+def clarke_all(p: Any, *args: Any, contains: Any = None, executor: Executor | str | None = None, progress: Callable[[int, int], None] | None = None, **how: Any) -> Answer:
     """All limits of gradients around a point; whether a vector is in their hull, if ``contains`` names one. There can be very many: ``time`` limits the search, and Ctrl-C ends it; what was found until then
     is the ``answer`` of the exception (``sys.last_value.answer`` in a session). ``.gradients`` is an array of them.
+
+    ``executor`` is as in :func:`crease.audit`: the directions around the point are taken apart into cubes, each a task, and what the tasks find is one answer, which is ``complete`` only if all of them are done. A cube
+    that takes long is taken apart further; that of a worker that was lost is done again. Limits on ``cells`` hold for each cube. ``progress`` is told how many cubes are done, and of how many that are known.
 
     >>> import crease
     >>> len(crease.clarke_all("abs(x) + abs(y)", 0.0, 0.0)["gradients"])
     4
     """
-    return _ask("clarke_all", p, args, how, contains)
+    return _ask("clarke_all", p, args, how, contains, executor=executor, progress=progress)
 
 
-def stationary(p: Any, *args: Any, **how: Any) -> Answer:
+def stationary(p: Any, *args: Any, executor: Executor | str | None = None, **how: Any) -> Answer:
     """Whether 0 is a Clarke subgradient: in the JSON under ``stationary``. A yes has a certificate, 0 as a combination of limits of gradients, which ``crease check`` accepts.
+    ``executor`` is as in :func:`crease.clarke_all`.
 
     >>> import crease
     >>> answer = crease.stationary("max(x, -2*x)", 0.0)
     >>> answer["stationary"]["verdict"], answer.certificate.splitlines()[1]
     ('yes', 'claim member')
     """
-    return _ask("clarke_all", p, args, how, stationary=True)
+    return _ask("clarke_all", p, args, how, stationary=True, executor=executor)
 
 
-def differentiable(p: Any, *args: Any, **how: Any) -> Answer:
+def differentiable(p: Any, *args: Any, executor: Executor | str | None = None, progress: Callable[[int, int], None] | None = None, **how: Any) -> Answer:
     """Whether the program is differentiable at a point, with a certificate.
+
+    ``executor`` is as in :func:`crease.clarke_all`, for what is not found at once: the search is taken apart by the signs of the forms that matter most. It is *no* as soon as one cube shows two gradients, and *yes* if
+    none does; what the cubes have proved is one certificate. Limits on ``conflicts`` hold for each cube.
 
     >>> import crease
     >>> crease.differentiable("relu(x) - relu(-x)", 0.0)["verdict"]
     'yes'
     """
-    return _ask("differentiable", p, args, how)
+    return _ask("differentiable", p, args, how, executor=executor, progress=progress)
 
 
 def conservative(p: Any, *args: Any, contains: Any = None, **how: Any) -> Answer:

@@ -7,6 +7,7 @@ import html
 import json
 import math
 import os
+from collections import deque
 from concurrent.futures import Executor
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
@@ -262,4 +263,4 @@ def _done(plan: _Plan) -> Iterator[tuple[range, Found]]:
             yield indices, _chunk(plan.program, *rest, threads=plan.threads)
         return
     here = lambda indices: _chunk(plan.program, *plan.job(indices)[1:])  # noqa: E731
-    yield from Spread(plan.executor, lambda indices: (_chunk, plan.job(indices)), here).each(plan.todo)
+    yield from Spread(plan.executor, lambda indices: (_chunk, plan.job(indices)), here).each(deque(plan.todo))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from typing import Any, Callable, Generic, Iterable, Iterator, TypeVar
+from typing import Any, Callable, Generator, Generic, TypeVar
 
 from ._crease import CreaseError
 
@@ -35,18 +36,18 @@ class Spread(Generic[Task, Result]):
 
     def __init__(self, executor: Executor, job: Callable[[Task], tuple[Callable[..., Result], tuple[Any, ...]]], here: Callable[[Task], Result]):
         self.executor, self.job, self.here = executor, job, here
+        self.unfinished = 0
 
-    def each(self, tasks: Iterable[Task], until: float = float("inf")) -> Iterator[tuple[Task, Result]]:
-        """What each task gives, as they come, until a time of ``time.monotonic``; who stops to listen, stops the tasks that have not begun."""
+    def each(self, tasks: deque[Task], until: float = float("inf")) -> Generator[tuple[Task, Result], None, None]:
+        """What each task gives, as they come, until a time of ``time.monotonic``. Tasks may be appended meanwhile. Who stops to listen, stops the tasks that have not begun. ``unfinished`` says afterwards how many
+        were not done."""
         open_: dict[Future[Result], tuple[Task, int]] = {}
-        todo = iter(tasks)
         try:
             while True:
-                for task in todo:
+                while tasks and len(open_) < AHEAD:
+                    task = tasks.popleft()
                     if (done := self._submit(open_, task, 0)) is not None:
                         yield task, done[0]
-                    if len(open_) >= AHEAD:
-                        break
                 left = until - time.monotonic()
                 if not open_ or left <= 0:
                     return
@@ -60,6 +61,7 @@ class Spread(Generic[Task, Result]):
                     if done is not None:
                         yield task, done[0]
         finally:
+            self.unfinished = len(open_) + len(tasks)
             for future in open_:
                 future.cancel()
 

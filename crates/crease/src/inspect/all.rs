@@ -70,13 +70,14 @@ pub fn all_gradients<'p>(
     Neighbourhood::new(at, output, found, wanted, ask, tell)
 }
 
-/// The directions around a point in parts, as many as are wanted or some more, so that others can list their gradients with [`gradients_in`], and [`united_gradients`] puts them together.
+/// A part of the directions around a point, as the whole of them, in smaller parts: as many as are wanted or some more, so that others can list their gradients with [`gradients_in`], and [`united_gradients`] puts them together.
 ///
 /// ```
 /// use crease::inspect::{Ask, Wanted, cubes, gradients_in, united_gradients};
+/// use crease::oracles::Cube;
 /// let p = crease::trace(2, |x| crease::abs(x[0]) - crease::abs(x[1]))?;
 /// let (at, ask) = ([0.0, 0.0], Ask::default());
-/// let parts = cubes(&p, &at, 2, &ask)?.into_iter().map(|cube| gradients_in(&p, &at, &cube, &ask)).collect::<Result<_, _>>()?;
+/// let parts = cubes(&p, &at, &Cube::default(), 2, &ask)?.into_iter().map(|cube| gradients_in(&p, &at, &cube, &ask)).collect::<Result<_, _>>()?;
 /// let all = united_gradients(&p, &at, parts, None, &Wanted::default(), &ask)?;
 /// assert_eq!((all.found.gradients.len(), all.found.cells, all.found.complete()), (4, 4, true));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -84,10 +85,11 @@ pub fn all_gradients<'p>(
 pub fn cubes(
     program: &Program,
     point: &(impl Coordinates + ?Sized),
+    of: &Cube,
     wanted: usize,
     ask: &Ask<'_>,
 ) -> Result<Vec<Cube>, InspectError> {
-    Ok(at_output(program, point, ask)?.0.session().cubes(wanted, &ask.limits)?)
+    Ok(at_output(program, point, ask)?.0.session().cubes(of, wanted, &ask.limits)?)
 }
 
 /// All limits of gradients that a part of the directions shows. See [`cubes`] for an example.

@@ -44,7 +44,7 @@ pub use clarke::{Clarke, clarke};
 pub use compiled::distance;
 pub use conservative::{Conservative, Told, conservative};
 pub use contains::Contains;
-pub use differentiable::{Answered, Differentiable, counts, differentiable};
+pub use differentiable::{Answered, Differentiable, counts, differentiable, differentiable_in, differentiable_united};
 pub use directional::{Directional, directional};
 pub use error::InspectError;
 pub use inspection::{Costs, Inspection, derive, inspect, pick};
