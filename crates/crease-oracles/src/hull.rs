@@ -59,7 +59,7 @@ pub fn in_hull<P: AsRef<[Rational]>>(points: &[P], vector: &[Rational]) -> Resul
 /// ```
 pub fn hull_vertices<P: AsRef<[Rational]>>(points: &[P]) -> Result<Vec<bool>, OracleError> {
     check(points, points.first().map_or(0, |p| p.as_ref().len()))?;
-    let verdicts = Cloud::vertices(points, |_| None, || true);
+    let verdicts = Cloud::vertices(points, |_| None, || false, || ());
     Ok(verdicts.into_iter().map(|v| v == Some(true)).collect())
 }
 
@@ -133,10 +133,10 @@ impl Neighbours {
         }
         let hint = |i: usize| self.gradients.get(i).map(|n| &n.direction[..]);
         let mut looked = 0;
-        let mut verdicts = Cloud::vertices(&self.gradients, hint, || {
+        let stopped = || limits.stopped().is_some();
+        let mut verdicts = Cloud::vertices(&self.gradients, hint, stopped, || {
             looked += 1;
             tell(looked);
-            limits.stopped().is_none()
         });
         if !self.complete() {
             verdicts.iter_mut().filter(|v| **v == Some(true)).for_each(|v| *v = None);
@@ -278,9 +278,14 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
     fn vertices<'h>(
         points: &'p [P],
         hint: impl Fn(usize) -> Option<&'h [Rational]>,
-        mut go_on: impl FnMut() -> bool,
+        stopped: impl Fn() -> bool,
+        mut look: impl FnMut(),
     ) -> Vec<Option<bool>> {
         let n = points.len();
+        if stopped() {
+            // even the first look at very many takes long
+            return vec![None; n];
+        }
         // equal vectors stand and fall together
         let mut first: HashMap<&[Rational], usize> = HashMap::with_capacity(n);
         let same: Vec<usize> = (0..n).map(|i| *first.entry(points[i].as_ref()).or_insert(i)).collect();
@@ -293,6 +298,9 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
             }
         };
         for direction in first_directions(all.columns.len(), n) {
+            if stopped() {
+                break;
+            }
             if let Some(i) = all.farthest(&direction) {
                 corner(i, &mut verdicts, &mut corners);
             }
@@ -302,7 +310,8 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
             if verdicts[i].is_some() {
                 continue;
             }
-            if !go_on() {
+            look();
+            if stopped() {
                 break;
             }
             let mut hints = hint(i).into_iter().flat_map(|d| [d.to_vec(), d.iter().map(|x| -x).collect()]);

@@ -42,10 +42,12 @@ mod sweep;
 pub use certificate::{certificate_graph, certificate_model};
 pub use clarke::ClarkeElement;
 pub use conservative::{Conservative, ConservativeElement};
-pub use decide::{Argument, Decision, Effort, Limit, Progress, SearchCounts, Verdict};
+pub use decide::{
+    Argument, Decision, Effort, Limit, PartOutcome, Progress, SearchCounts, SearchPart, SignCube, Verdict,
+};
 pub use directional::{directional, directional_batch};
 pub use enclosed::{AskError, accurate, accurate_vector, ask};
-pub use enumerate::{EnumerateEvent, EnumerateLimit, EnumerateWork, Neighbour, Neighbours};
+pub use enumerate::{Cube, EnumerateEvent, EnumerateLimit, EnumerateWork, Neighbour, Neighbours};
 pub use hull::{HullPosition, Stationarity, hull_vertices, in_hull};
 pub use lexicographic::{Lexicographic, identity};
 pub use membership::{Bounds, Membership};
@@ -95,6 +97,11 @@ pub enum OracleError {
         /// The first kink whose weights do not fit.
         kink: usize,
     },
+    /// A part of the directions that is none of the model.
+    #[error(
+        "this cube is no part of the directions around this point: cubes are those of the same program at the same point"
+    )]
+    Cube,
     /// No random direction was generic, which has probability zero.
     #[error("no generic direction was found; try another seed")]
     NoGenericDirection,

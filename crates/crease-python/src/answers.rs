@@ -1,58 +1,17 @@
-//! The questions: each runs on a thread of its own without the lock of the interpreter, so that Ctrl-C stops it, and gives an answer with the text and the
+//! The questions: each runs on a thread of its own without the lock of the interpreter, so that Ctrl-C stops it, and gives an [`Answer`] with the text and the
 //! JSON of the command of its name.
 
+use crate::answer::{Answer, answer};
 use crate::arrays::filled;
+use crate::cubes::listed;
 use crate::error::{CreaseError, raise};
 use crate::program::Program;
+use crate::waiting::{interruptible, keeping};
 use crease::inspect::{self as ask_about, Ask, Basis, Numbers, Status, Wanted};
-use crease::oracles::{Membership, Stationarity};
 use crease::{Cancel, How, Limits, Rational, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use serde::Serialize;
-use std::fmt::Display;
-use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
-
-/// How long until signals are looked at again.
-const WAIT: Duration = Duration::from_millis(20);
-
-/// Does work on another thread, and waits for it in a way that signals get through.
-pub fn interruptible<T: Send>(py: Python<'_>, cancel: &Cancel, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    std::thread::scope(|scope| {
-        let (done, wait) = mpsc::channel();
-        let wait = Mutex::new(wait);
-        let worker = std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, move || {
-            // nobody waits any more if this fails
-            let _ = done.send(work());
-        });
-        let worker = worker.map_err(|e| CreaseError::new_err(format!("no thread could be started: {e}")))?;
-        loop {
-            match py.detach(|| wait.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(WAIT)) {
-                Ok(answer) => return Ok(answer),
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    if let Err(interrupt) = py.check_signals() {
-                        cancel.stop();
-                        let _ = py.detach(|| worker.join());
-                        return Err(interrupt);
-                    }
-                }
-                Err(mpsc::RecvTimeoutError::Disconnected) => {
-                    // it panicked; a thread that nobody joined would end the interpreter with it
-                    let why = match py.detach(|| worker.join()) {
-                        Err(panic) => panic
-                            .downcast_ref::<String>()
-                            .cloned()
-                            .or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())),
-                        Ok(()) => None,
-                    };
-                    let why = why.map(|w| format!(" ({w})")).unwrap_or_default();
-                    return Err(CreaseError::new_err(format!("the search broke off{why}; this is a defect of crease")));
-                }
-            }
-        }
-    })
-}
 
 /// How far to go: `time` in seconds, `bits`, `conflicts`, `cells`, `gradients`, ...; what else is asked: `output`, `seed`, `directions`, `numbers`, `report`.
 pub struct Wish {
@@ -128,7 +87,8 @@ impl Wish {
         Ok(ask)
     }
 
-    fn ask(&self) -> Ask<'static> {
+    /// The question.
+    pub fn ask(&self) -> Ask<'static> {
         Ask {
             how: self.how.clone(),
             limits: self.limits.clone(),
@@ -158,46 +118,13 @@ pub fn point(p: &Program, leaves: &[Bound<'_, PyAny>]) -> PyResult<Vec<Tensor<Ra
 }
 
 /// A vector for all inputs, one after the other.
-fn vector(p: &Program, args: &Bound<'_, PyAny>) -> PyResult<Vec<Rational>> {
+pub fn vector(p: &Program, args: &Bound<'_, PyAny>) -> PyResult<Vec<Rational>> {
     let args = match args.cast::<PyTuple>() {
         Ok(t) if p.structure.free() != 1 => t.clone(),
         _ => PyTuple::new(args.py(), [args])?,
     };
     let parts = point(p, &p.leaves(&args, None)?)?;
     Ok(parts.into_iter().flat_map(|t| t.data().to_vec()).collect())
-}
-
-/// An answer: the text of a command, its JSON, its certificate, and the gradient that it is about, if there is one.
-#[pyclass(frozen, module = "crease._crease")]
-pub struct Answer {
-    #[pyo3(get)]
-    text: String,
-    #[pyo3(get)]
-    json: String,
-    #[pyo3(get)]
-    certificate: Option<String>,
-    gradient: Option<Vec<f64>>,
-}
-
-fn answer(
-    a: &(impl Display + Serialize),
-    certificate: Option<String>,
-    gradient: Option<&[Rational]>,
-) -> PyResult<Answer> {
-    Ok(Answer {
-        text: a.to_string(),
-        json: serde_json::to_string(a).map_err(raise)?,
-        certificate,
-        gradient: gradient.map(|g| g.iter().map(Rational::to_f64).collect()),
-    })
-}
-
-#[pymethods]
-impl Answer {
-    /// The gradient in the structure of the arguments of a program.
-    fn gradient<'py>(&self, py: Python<'py>, p: &Program) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.gradient.as_ref().map(|g| like_arguments(py, p, g)).transpose()
-    }
 }
 
 /// A flat list of numbers in the structure of the arguments.
@@ -334,7 +261,7 @@ pub fn question(
         (_, None) => Vec::new(),
     };
     let core = &p.core;
-    interruptible(py, &cancel, || -> PyResult<Answer> {
+    keeping(py, &cancel, || -> PyResult<Answer> {
         let ask = &wish.ask();
         let one = vectors.first().cloned();
         match question {
@@ -345,16 +272,7 @@ pub fn question(
             "clarke_all" => {
                 let wanted = Wanted { contains: one, stationary };
                 let a = ask_about::all_gradients(core, &at, &wanted, ask, |_, _| ()).map_err(raise)?;
-                let certificate = match &a.stationary {
-                    // that 0 is a combination of limits of gradients
-                    Some(Stationarity::Stationary { weights }) => {
-                        let zero = vec![Rational::ZERO; a.found.gradients.first().map_or(0, |n| n.gradient.len())];
-                        let found = Membership::Hull { weights: weights.clone() };
-                        a.at.session().membership_certificate(&zero, &found, &a.found.gradients).map_err(raise)?
-                    }
-                    _ => a.certificate().map_err(raise)?,
-                };
-                answer(&a, certificate, None)
+                listed(a)
             }
             "differentiable" => {
                 let a = ask_about::differentiable(core, &at, ask).map_err(raise)?;
@@ -376,7 +294,7 @@ pub fn question(
             }
             _ => Err(CreaseError::new_err(format!("there is no question `{question}`"))),
         }
-    })?
+    })
 }
 
 /// The numbers of what is given for the inputs, as floats.

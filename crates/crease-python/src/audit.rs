@@ -1,8 +1,9 @@
 //! Audits of networks: a list of inputs in, a line of JSON for each out.
 
-use crate::answers::{interruptible, point};
+use crate::answers::point;
 use crate::error::{CreaseError, raise};
 use crate::program::Program;
+use crate::waiting::interruptible;
 use crease::Cancel;
 use crease::audit::{self, Case, Finding, Of, Options, Quiet, Report, Summary};
 use pyo3::prelude::*;

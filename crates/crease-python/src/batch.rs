@@ -2,15 +2,21 @@
 //!
 //! An argument whose shape is that of the program is shared by all points; one with a leading axis has a part for each of them. Points are run in portions, between which
 //! signals get through.
+//!
+//! From some dozens of points on, the program at a block of points is one program of tensors, whose kernels go through all points of the block in each operation: a matrix that points share is
+//! multiplied with all of them at once, and functions are computed in vector registers. What has no such form is run point by point, some in lanes.
 
 use crate::arrays::{Given, room};
 use crate::error::{CreaseError, raise};
-use crate::program::{Coded, Kind, Program, is_single};
+use crate::program::{Block, Code, Coded, Kind, Program, is_single};
 use crease::Shape;
 use crease::cost::{Prices, cost};
+use crease::engine::{Compiled, Workspace};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// A program at many points.
 #[pyclass(frozen, module = "crease")]
@@ -21,6 +27,8 @@ pub struct Batch {
 
 /// About so many operations are done between two looks at signals.
 const PORTION: usize = 50_000_000;
+/// Fewer points are no block.
+const FEWEST: usize = 64;
 
 #[pymethods]
 impl Program {
@@ -149,33 +157,51 @@ impl Batch {
         points: usize,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let p = self.program.get();
+        // to differentiate what cannot be is refused here, whatever runs it
         let code = p.code::<T>(py, kind)?;
+        let blocks = self.blocks::<T>(py, kind, given, points)?;
         let numbers = given.iter().map(|g| g.numbers::<T>()).collect::<PyResult<Vec<_>>>()?;
-        let lens: Vec<usize> = p.core.inputs().iter().map(|i| i.shape.len()).collect();
         let with_axis = |s: &Shape| [&[points][..], s.dims()].concat();
         let arrays: Vec<Bound<'py, PyArrayDyn<T>>> =
             code.compiled.outputs().iter().map(|s| room::<T>(py, &with_axis(s))).collect();
         let sizes: Vec<usize> = code.compiled.outputs().iter().map(Shape::len).collect();
         let mut held = arrays.iter().map(|a| Ok(a.try_readwrite()?)).collect::<PyResult<Vec<_>>>()?;
         let mut outputs = held.iter_mut().map(|a| Ok(a.as_slice_mut()?)).collect::<PyResult<Vec<&mut [T]>>>()?;
+        let inputs = p.core.inputs().iter().zip(given).zip(&numbers);
+        let inputs = inputs.map(|((input, g), x)| Part {
+            numbers: x,
+            len: input.shape.len(),
+            shared: g.dims() == input.shape.dims(),
+        });
+        let inputs: Vec<Part<'_, T>> = inputs.collect();
         let work = cost(&p.core).at(&Prices::unit()).to_f64().clamp(1.0, PORTION as f64) as usize;
-        let portion = (PORTION / work).clamp(64, points.max(64)) / 64 * 64;
-        let mut workspaces: Vec<_> = (0..self.threads).map(|_| code.workspace()).collect();
+        let portion = (PORTION / work).max(1);
         let mut first = 0;
+        if let Some((block, size)) = &blocks {
+            let mut workspaces: Vec<_> = (0..self.threads).map(|_| block.workspace()).collect();
+            let portion = portion.div_ceil(*size) * size;
+            while first < points {
+                let n = portion.min(points - first);
+                let mut parts = parts(&mut outputs, &sizes, first, n);
+                let (block, inputs) = (&block.compiled, &inputs[..]);
+                if !py.detach(|| in_blocks(block, &mut workspaces, *size, inputs, first..first + n, &mut parts)) {
+                    // one by one, to say at which point it stops and why
+                    break;
+                }
+                first += n;
+                py.check_signals()?;
+            }
+            workspaces.into_iter().for_each(|w| block.keep(w));
+        }
+        let mut workspaces: Vec<_> = (0..self.threads).map(|_| code.workspace()).collect();
+        let portion = portion.clamp(64, points.max(64)) / 64 * 64;
         while first < points {
             let n = portion.min(points - first);
-            let inputs: Vec<&[T]> = numbers
-                .iter()
-                .zip(&lens)
-                .map(|(x, &len)| if x.len() == len { &x[..] } else { &x[first * len..][..n * len] })
-                .collect();
-            let mut parts: Vec<&mut [T]> = Vec::with_capacity(outputs.len());
-            for (out, &size) in outputs.iter_mut().zip(&sizes) {
-                parts.push(&mut out[first * size..][..n * size]);
-            }
+            let reads: Vec<&[T]> = inputs.iter().map(|x| x.at(first..first + n)).collect();
+            let mut parts = parts(&mut outputs, &sizes, first, n);
             py.detach(|| match &mut workspaces[..] {
-                [one] => code.compiled.run_batch(one, n, &inputs, &mut parts),
-                several => code.compiled.run_parallel(several, n, &inputs, &mut parts),
+                [one] => code.compiled.run_batch(one, n, &reads, &mut parts),
+                several => code.compiled.run_parallel(several, n, &reads, &mut parts),
             })
             .map_err(raise)?;
             first += n;
@@ -186,4 +212,101 @@ impl Batch {
         drop(held);
         Ok(arrays.into_iter().map(Bound::into_any).collect())
     }
+
+    /// Code for some points at once, and how many, if there are enough of them and the program has such a form: one that takes another branch at each
+    /// point has none.
+    #[allow(clippy::type_complexity)]
+    fn blocks<T: Coded>(
+        &self,
+        py: Python<'_>,
+        kind: &Kind,
+        given: &[Given<'_>],
+        points: usize,
+    ) -> PyResult<Option<(Arc<Code<T>>, usize)>> {
+        let p = self.program.get();
+        let wrt = match kind {
+            Kind::Value => None,
+            Kind::ValueAndGrad(wrt) => Some(wrt.clone()),
+            Kind::Jvp | Kind::Vjp | Kind::Jacobian(_) | Kind::Hvp | Kind::Block(_) => return Ok(None),
+        };
+        if points < FEWEST {
+            return Ok(None);
+        }
+        let inputs = p.core.inputs().iter().zip(given).enumerate();
+        let along: Vec<usize> = inputs.filter(|(_, (i, g))| g.dims() != i.shape.dims()).map(|(k, _)| k).collect();
+        let most = p.block_size(wrt.as_deref())?;
+        let size = points.next_power_of_two().min(most);
+        if size < FEWEST {
+            return Ok(None);
+        }
+        let code = p.code_if_any::<T>(py, Kind::Block(Block { wrt, along, points: size }))?;
+        Ok(code.map(|code| (code, size)))
+    }
+}
+
+/// An input of a batch.
+struct Part<'a, T> {
+    numbers: &'a [T],
+    /// The numbers of one point.
+    len: usize,
+    shared: bool,
+}
+
+impl<T> Part<'_, T> {
+    fn at(&self, points: Range<usize>) -> &[T] {
+        if self.shared { self.numbers } else { &self.numbers[points.start * self.len..points.end * self.len] }
+    }
+}
+
+/// The part of all outputs that belongs to some points.
+fn parts<'o, T>(outputs: &'o mut [&mut [T]], sizes: &[usize], first: usize, n: usize) -> Vec<&'o mut [T]> {
+    outputs.iter_mut().zip(sizes).map(|(out, &size)| &mut out[first * size..][..n * size]).collect()
+}
+
+/// Runs at some points, a block of them at a time; points that do not fill a block stand in it with copies of the last one. Whether it went well.
+fn in_blocks<T: Coded>(
+    block: &Compiled<T>,
+    workspaces: &mut [Workspace<T>],
+    size: usize,
+    inputs: &[Part<'_, T>],
+    points: Range<usize>,
+    outputs: &mut [&mut [T]],
+) -> bool {
+    let whole = points.len() / size;
+    let (middle, rest) = (points.start + whole * size, points.len() % size);
+    let widths: Vec<usize> = block.outputs().iter().map(|s| s.len() / size).collect();
+    if whole > 0 {
+        let reads: Vec<&[T]> = inputs.iter().map(|x| x.at(points.start..middle)).collect();
+        let mut writes: Vec<&mut [T]> =
+            outputs.iter_mut().zip(&widths).map(|(out, &width)| &mut out[..whole * size * width]).collect();
+        let done = match &mut *workspaces {
+            [one] => block.run_batch(one, whole, &reads, &mut writes),
+            several => block.run_parallel(several, whole, &reads, &mut writes),
+        };
+        if done.is_err() {
+            return false;
+        }
+    }
+    if rest == 0 {
+        return true;
+    }
+    let filled = |x: &Part<'_, T>| {
+        let mut numbers = x.at(middle..points.end).to_vec();
+        if !x.shared {
+            let last = numbers[(rest - 1) * x.len..].to_vec();
+            (rest..size).for_each(|_| numbers.extend_from_slice(&last));
+        }
+        numbers
+    };
+    let reads: Vec<Vec<T>> = inputs.iter().map(filled).collect();
+    let reads: Vec<&[T]> = reads.iter().map(|x| &x[..]).collect();
+    let mut writes: Vec<Vec<T>> = widths.iter().map(|width| vec![T::ZERO; width * size]).collect();
+    let mut slices: Vec<&mut [T]> = writes.iter_mut().map(|x| &mut x[..]).collect();
+    if block.run(&mut workspaces[0], &reads, &mut slices).is_err() {
+        return false;
+    }
+    for ((out, width), from) in outputs.iter_mut().zip(&widths).zip(&writes) {
+        out[whole * size * width..].copy_from_slice(&from[..rest * width]);
+    }
+    true
 }

@@ -3,9 +3,10 @@
 //! A finite difference that steps over a kink is none. Two runs are compared, decision by decision: on which side of 0 an argument is, which member of a group is the largest, in which order it is, what a
 //! comparison says. A kink that is met at one of the points counts as well. Nothing is said about kinks that are crossed twice.
 
-use crate::answers::{floats, interruptible};
+use crate::answers::floats;
 use crate::error::{CreaseError, raise};
 use crate::program::Program;
+use crate::waiting::interruptible;
 use crease::op::{Kink, Lane, Op};
 use crease::{Arg, Arithmetic, Cancel, Limits, Observer, Site, Tensor, run_with};
 use crease_core::RunOptions;

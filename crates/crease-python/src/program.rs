@@ -2,7 +2,7 @@
 
 use crate::arrays::{Given, Numeric, room, unwrapped};
 use crate::error::{CreaseError, raise};
-use crate::tree::Tree;
+use crate::tree::{Path, Tree};
 use crease::cost::{Prices, cost};
 use crease::differentiate::{self, Mode};
 use crease::engine::{self, Compiled, Options, Workspace};
@@ -10,7 +10,7 @@ use crease::{Arithmetic, How, Program as Core, Selection, Shape};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How arguments and results are nested, and what arguments are called.
@@ -85,6 +85,17 @@ pub enum Kind {
     Vjp,
     Jacobian(bool),
     Hvp,
+    Block(Block),
+}
+
+/// Some points at once as one program of tensors.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Block {
+    /// By which inputs it is differentiated, if it is.
+    pub wrt: Option<Vec<usize>>,
+    /// Which inputs differ from point to point.
+    pub along: Vec<usize>,
+    pub points: usize,
 }
 
 /// Code, and workspaces that nobody uses just now.
@@ -155,11 +166,24 @@ pub struct Program {
     select: Option<String>,
     checked: bool,
     codes: Mutex<HashMap<(Kind, bool), AnyCode>>,
+    /// What has no code.
+    refused: Mutex<HashSet<(Kind, bool)>>,
+    /// How many points make a block, of the program and of its derivatives by some inputs.
+    sizes: Mutex<HashMap<Option<Vec<usize>>, usize>>,
 }
 
 impl Program {
     pub fn new(core: Arc<Core>, structure: Structure) -> Self {
-        Program { core, structure, how: How::default(), select: None, checked: true, codes: Mutex::default() }
+        Program {
+            core,
+            structure,
+            how: How::default(),
+            select: None,
+            checked: true,
+            codes: Mutex::default(),
+            refused: Mutex::default(),
+            sizes: Mutex::default(),
+        }
     }
 
     /// The leaves of arguments, in the order of the inputs.
@@ -207,7 +231,7 @@ impl Program {
             };
             match tree {
                 Tree::Leaf => leaves.push(arg),
-                _ => tree.flatten(&arg, &mut name.clone(), &mut leaves)?,
+                _ => tree.flatten(&arg, Path::Argument(name), &mut leaves)?,
             }
         }
         if let Some(d) = named.filter(|d| d.len() > used) {
@@ -318,11 +342,55 @@ impl Program {
                 Kind::Hvp => {
                     compile(differentiate::gradient(p, &self.how).and_then(|g| differentiate::jvp(&g, &self.how)))
                 }
+                Kind::Block(block) => {
+                    let one = self.at_one_point(block.wrt.as_deref())?;
+                    let all = crease::batch(&one, &block.along, block.points).map_err(raise)?;
+                    let options = options.clone().form(engine::Form::Tensors);
+                    engine::compile(&crease::simplify(&all).map_err(raise)?, &options).map_err(raise)
+                }
             }
         })?;
         let code = Arc::new(Code { compiled, idle: Mutex::default() });
         self.codes.lock().unwrap_or_else(PoisonError::into_inner).insert(key, T::wrap(code.clone()));
         Ok(code)
+    }
+
+    /// Code that need not exist: what is refused once is not tried again.
+    pub fn code_if_any<T: Coded>(&self, py: Python<'_>, kind: Kind) -> PyResult<Option<Arc<Code<T>>>> {
+        let key = (kind, T::SINGLE);
+        if self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
+            return Ok(None);
+        }
+        match self.code(py, &key.0) {
+            Ok(code) => Ok(Some(code)),
+            Err(_) => {
+                self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+                Ok(None)
+            }
+        }
+    }
+
+    /// How many points a block has at most, a power of two: so many that all numbers of it lie near the processor.
+    pub fn block_size(&self, wrt: Option<&[usize]>) -> PyResult<usize> {
+        let wrt = wrt.map(<[usize]>::to_vec);
+        if let Some(&known) = self.sizes.lock().unwrap_or_else(PoisonError::into_inner).get(&wrt) {
+            return Ok(known);
+        }
+        let one = self.at_one_point(wrt.as_deref())?;
+        let inputs: usize = one.inputs().iter().map(|i| i.shape.len()).sum();
+        let all = one.library().iter().map(|q| numbers(q)).fold(inputs + numbers(&one), usize::saturating_add);
+        let most = (NEAR / all.max(1)).clamp(1, MOST);
+        let size = 1 << most.ilog2();
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner).insert(wrt, size);
+        Ok(size)
+    }
+
+    /// The program itself, or its value and its derivatives by some inputs, as one program.
+    pub fn at_one_point(&self, wrt: Option<&[usize]>) -> PyResult<Core> {
+        let Some(wrt) = wrt else { return Ok((*self.core).clone()) };
+        let outputs: Vec<usize> = [0].into_iter().chain(wrt.iter().map(|i| i + 1)).collect();
+        let derived = differentiate::backprop(&self.core, &self.how).map_err(raise)?;
+        derived.with_outputs(&outputs).ok_or_else(|| CreaseError::new_err("there is no such derivative"))
     }
 
     /// Runs code at a point: the arrays that come out.
@@ -389,6 +457,16 @@ impl Program {
             ..Program::new(Arc::new(core), structure)
         }
     }
+}
+
+/// So many numbers of a block of points are to lie near the processor.
+const NEAR: usize = 1 << 20;
+/// More points than this are in no block.
+const MOST: usize = 1 << 12;
+
+/// How many numbers the equations of a program make.
+fn numbers(p: &Core) -> usize {
+    p.equations().flat_map(|e| e.results()).map(|v| p.shape(v).len()).fold(0, usize::saturating_add)
 }
 
 /// Whether a run is in single precision.
@@ -484,7 +562,7 @@ impl Program {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let mut given = self.given(&self.leaves(args, None)?)?;
         let mut leaves = Vec::new();
-        self.structure.out.flatten(adjoints, &mut "the adjoint".into(), &mut leaves)?;
+        self.structure.out.flatten(adjoints, Path::Argument("the adjoint"), &mut leaves)?;
         for (x, k) in leaves.iter().zip(0..) {
             let g = Given::take(x)?;
             fits(&g, &self.output_shape(k), || format!("the adjoint of output {k}"))?;
@@ -558,12 +636,10 @@ impl Program {
             how = how.select(selection(text)?);
         }
         Ok(Program {
-            core: self.core.clone(),
-            structure: self.structure.copy(py),
             how,
             select: select.or_else(|| self.select.clone()),
             checked: checked.unwrap_or(self.checked),
-            codes: Mutex::default(),
+            ..Program::new(self.core.clone(), self.structure.copy(py))
         })
     }
 

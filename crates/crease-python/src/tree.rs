@@ -6,6 +6,7 @@
 use crate::error::CreaseError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
+use std::fmt;
 
 /// A structure without its leaves.
 #[derive(Debug)]
@@ -21,6 +22,28 @@ pub enum Tree {
     Dict(Vec<(Py<PyAny>, Tree)>),
 }
 
+/// Where a part of an argument lies. It is written down when something does not fit there, since that takes longer than to take arguments apart.
+#[derive(Clone, Copy)]
+pub enum Path<'a> {
+    Argument(&'a str),
+    Place(&'a Path<'a>, usize),
+    Key(&'a Path<'a>, &'a Bound<'a, PyAny>),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::Argument(name) => f.write_str(name),
+            Path::Place(of, i) => write!(f, "{of}[{i}]"),
+            Path::Key(of, key) => write!(f, "{of}[{}]", shown(key)),
+        }
+    }
+}
+
+fn shown(key: &Bound<'_, PyAny>) -> String {
+    key.repr().map_or_else(|_| "?".into(), |r| r.to_string())
+}
+
 /// How deep structures may be.
 const DEEPEST: usize = 200;
 
@@ -34,10 +57,10 @@ impl Tree {
     pub fn flatten<'py>(
         &self,
         x: &Bound<'py, PyAny>,
-        path: &mut String,
+        path: Path<'_>,
         leaves: &mut Vec<Bound<'py, PyAny>>,
     ) -> PyResult<()> {
-        let wrong = |path: &str, wanted: &str| {
+        let wrong = |wanted: &str| {
             let got = x.get_type().name().map_or("something else".into(), |n| n.to_string());
             Err(CreaseError::new_err(format!("{path} must be {wanted}, as in the example, got {got}")))
         };
@@ -53,25 +76,26 @@ impl Tree {
                     return Err(CreaseError::new_err(why));
                 }
             }
-            Tree::Nothing => return wrong(path, "None"),
+            Tree::Nothing => return wrong("None"),
             Tree::Tuple(parts) | Tree::Named(_, parts) => match x.cast::<PyTuple>() {
                 Ok(t) if t.len() == parts.len() => each(parts, t.iter(), path, leaves)?,
-                _ => return wrong(path, &format!("a tuple of {}", parts.len())),
+                _ => return wrong(&format!("a tuple of {}", parts.len())),
             },
             Tree::List(parts) => match x.cast::<PyList>() {
                 Ok(t) if t.len() == parts.len() => each(parts, t.iter(), path, leaves)?,
-                _ => return wrong(path, &format!("a list of {}", parts.len())),
+                _ => return wrong(&format!("a list of {}", parts.len())),
             },
             Tree::Dict(members) => {
-                let Ok(d) = x.cast::<PyDict>() else { return wrong(path, "a dict") };
+                let Ok(d) = x.cast::<PyDict>() else { return wrong("a dict") };
                 if d.len() != members.len() {
-                    return wrong(path, &format!("a dict of {}", members.len()));
+                    return wrong(&format!("a dict of {}", members.len()));
                 }
                 for (key, tree) in members {
                     let key = key.bind(x.py());
-                    let name = key.repr()?.to_string();
-                    let Some(part) = d.get_item(key)? else { return wrong(path, &format!("a dict with {name}")) };
-                    inside(path, &name, |path| tree.flatten(&part, path, leaves))?;
+                    match d.get_item(key)? {
+                        Some(part) => tree.flatten(&part, Path::Key(&path, key), leaves)?,
+                        None => return wrong(&format!("a dict with {}", shown(key))),
+                    }
                 }
             }
         }
@@ -224,20 +248,9 @@ fn is_still(x: &Bound<'_, PyAny>) -> PyResult<bool> {
 fn each<'py>(
     trees: &[Tree],
     parts: impl Iterator<Item = Bound<'py, PyAny>>,
-    path: &mut String,
+    path: Path<'_>,
     leaves: &mut Vec<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
-    trees
-        .iter()
-        .zip(parts)
-        .enumerate()
-        .try_for_each(|(i, (tree, part))| inside(path, &i.to_string(), |path| tree.flatten(&part, path, leaves)))
-}
-
-fn inside<T>(path: &mut String, name: &str, work: impl FnOnce(&mut String) -> T) -> T {
-    let len = path.len();
-    path.push_str(&format!("[{name}]"));
-    let out = work(path);
-    path.truncate(len);
-    out
+    let mut all = trees.iter().zip(parts).enumerate();
+    all.try_for_each(|(i, (tree, part))| tree.flatten(&part, Path::Place(&path, i), leaves))
 }

@@ -17,6 +17,7 @@
 //! coefficients are, yes if no kink is active whatever they are, and unknown otherwise.
 
 mod enclosed;
+mod parts;
 mod proof;
 mod relus;
 mod search;
@@ -28,9 +29,12 @@ use crease_core::Limits;
 use crease_core::local::{Form, LocalModel, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
-use proof::Proof;
+pub use parts::{PartOutcome, SearchPart, SignCube};
+
+use proof::{Proof, Record};
 use relus::Relus;
 use search::{Outcome, search};
+use signs::Signs;
 use std::fmt;
 use std::sync::Arc;
 
@@ -264,7 +268,7 @@ impl Session<'_> {
             return decide(unknown, Argument::Nothing, counts, None);
         };
         let h = relus.output.minus(&gradient);
-        match search(&relus, &h, self.limits(), effort, &mut counts) {
+        match search(&relus, &h, &[], self.limits(), effort, &mut counts) {
             Outcome::Found(direction) => {
                 let second = near(self, &direction, &first, effort.seed)?;
                 decide(Verdict::No(Box::new([first, second])), Argument::Search, counts, written(None))

@@ -5,6 +5,7 @@ use super::signs::{Meaning, Part, Signs};
 use crate::certificate::form;
 use crease_core::local::Form;
 use crease_core::number::Rational;
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 
 /// What was learned, in order: lemmas of the theory, clauses of the SAT solver.
@@ -62,7 +63,51 @@ impl Record {
         self.literals.extend(clause);
     }
 
-    fn write(&self, out: &mut String) -> fmt::Result {
+    /// Adds what another search has learned, which is about the same atoms: its lines, as they are written. It may have dropped clauses that are not its own, which stay.
+    pub fn read(&mut self, lines: &str) -> Option<()> {
+        let mut own: HashMap<Vec<i32>, usize> = HashMap::new();
+        let sorted = |mut clause: Vec<i32>| {
+            clause.sort_unstable();
+            clause.dedup();
+            clause
+        };
+        for line in lines.lines() {
+            let mut words = line.split(' ');
+            let kind = words.next()?;
+            if kind == "lemma" {
+                let (mut literals, mut facts) = (Vec::new(), Vec::new());
+                while let Some(word) = words.next() {
+                    let weight: Rational = words.next()?.parse().ok()?;
+                    match word.split_at_checked(1)? {
+                        ("z", relu) => facts.push((Fact::NotNegative(relu.parse().ok()?), weight)),
+                        ("w", relu) => facts.push((Fact::NotBelow(relu.parse().ok()?), weight)),
+                        _ => literals.push((word.parse().ok()?, weight)),
+                    }
+                }
+                *own.entry(sorted(literals.iter().map(|(l, _): &(i32, _)| -l).collect())).or_default() += 1;
+                self.lemma(literals.into_iter(), facts.into_iter());
+                continue;
+            }
+            let clause: Vec<i32> = words.map(|w| w.parse().ok()).collect::<Option<_>>()?;
+            match kind {
+                "learn" => {
+                    *own.entry(sorted(clause.clone())).or_default() += 1;
+                    self.learn(clause.into_iter());
+                }
+                "drop" => {
+                    if let Some(count) = own.get_mut(&sorted(clause.clone())).filter(|count| **count > 0) {
+                        *count -= 1;
+                        self.drop(clause.into_iter());
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(())
+    }
+
+    /// The lines of a certificate that say what was learned.
+    pub fn write(&self, out: &mut String) -> fmt::Result {
         let mut literals = self.literals.iter();
         let mut facts = self.facts.iter();
         let mut weights = self.weights.iter().map(Rational::fraction);

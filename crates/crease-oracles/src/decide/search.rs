@@ -20,10 +20,11 @@ pub(crate) enum Outcome {
     Limit(Limit),
 }
 
-/// Looks for a direction along which h, a form in the direction and in relus, is not zero.
+/// Looks for a direction along which h, a form in the direction and in relus, is not zero, among those with given signs of the first atoms by their [rank](Signs::ranked). What it learns holds for all directions.
 pub(crate) fn search(
     relus: &Relus,
     h: &Form,
+    given: &[bool],
     limits: &OracleLimits,
     effort: &Effort<'_>,
     counts: &mut SearchCounts,
@@ -56,7 +57,8 @@ pub(crate) fn search(
         consistent &= solver.add_clause_reuse(&mut clause);
     }
     let mut theory = Arithmetic::new(relus, &signs, h, &variables, kept, &found, &go_on);
-    let result = if consistent { solver.solve_limited_th(&mut theory, &[]) } else { lbool::FALSE };
+    let assumed: Vec<Lit> = signs.given(relus, given).into_iter().map(|n| literal(&variables, n)).collect();
+    let result = if consistent { solver.solve_limited_th(&mut theory, &assumed) } else { lbool::FALSE };
     let (lemmas, programs) = (theory.lemmas, theory.programs());
     drop(theory);
     *counts = SearchCounts {

@@ -166,6 +166,34 @@ impl Signs {
         self.phases.iter().filter(|&&p| p != 0).count()
     }
 
+    /// The atoms on which a search may be taken apart, those that matter most first: half-spaces and phases, by how many clauses and relus they are in.
+    pub fn ranked(&self, relus: &Relus) -> Vec<i32> {
+        let mut uses = vec![0usize; self.atoms.len()];
+        for clause in self.clauses() {
+            clause.iter().for_each(|l| uses[l.unsigned_abs() as usize - 1] += 1);
+        }
+        for (v, _) in relus.arguments.iter().flat_map(Form::terms).filter(|(v, _)| *v >= relus.dimension) {
+            if let Some(atom) = self.phase((v - relus.dimension) as u32) {
+                uses[atom as usize - 1] += 1;
+            }
+        }
+        let plain = |atom: &i32| match self.meaning(*atom) {
+            Meaning::Positive(f) => !relus.are_in(f),
+            Meaning::Phase(_) => true,
+        };
+        let mut ranked: Vec<i32> = (1..=self.atoms.len() as i32).filter(plain).collect();
+        ranked.sort_by_key(|&atom| (std::cmp::Reverse(uses[atom as usize - 1]), atom));
+        ranked
+    }
+
+    /// The literals that give the first atoms by their rank these signs.
+    pub fn given(&self, relus: &Relus, given: &[bool]) -> Vec<i32> {
+        if given.is_empty() {
+            return Vec::new();
+        }
+        self.ranked(relus).into_iter().zip(given).map(|(atom, &yes)| if yes { atom } else { -atom }).collect()
+    }
+
     /// The clauses that splits stand for.
     pub fn clauses(&self) -> Vec<Vec<i32>> {
         let mut clauses = vec![self.root.to_vec()];

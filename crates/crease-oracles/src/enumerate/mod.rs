@@ -16,15 +16,18 @@
 //! If all kinks are binary and use no other kinks, only half of the cones are visited and the others are their mirror images. A
 //! subtree whose remaining conservative gradient is a single point is one cell. Signs are exact throughout, and so are gradients.
 //!
-//! Deliberately absent: threads, and lists of cones. The number of cones grows exponentially with the dimension, so that there are
+//! Several can share the work, each with a [part](Cube) of the directions. Deliberately absent: threads, and lists of cones. The number of cones grows exponentially with the dimension, so that there are
 //! [limits](Limits) and the list is told as it grows.
 
 mod circuits;
+mod cube;
 mod found;
 mod order;
 mod prune;
 mod tree;
 mod witness;
+
+pub use cube::Cube;
 
 use crate::clarke::axis;
 use crate::enclosed::{apart, for_each_argument};
@@ -34,6 +37,7 @@ use crease_core::limits::{Limits, Stop};
 use crease_core::local::{Exactness, Form, Node, NodeId, NormalForm, NormalKink};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 use std::sync::Arc;
 use tree::Tree;
 
@@ -142,6 +146,17 @@ pub struct EnumerateWork {
     pub circuits: u64,
 }
 
+impl AddAssign for EnumerateWork {
+    fn add_assign(&mut self, other: Self) {
+        self.questions += other.questions;
+        self.walks += other.walks;
+        self.refuted += other.refuted;
+        self.programs += other.programs;
+        self.exact += other.exact;
+        self.circuits += other.circuits;
+    }
+}
+
 /// What [`Session::neighbouring_gradients`] tells while it works.
 ///
 /// ```
@@ -202,7 +217,7 @@ pub struct Neighbours {
     /// What it took.
     pub work: EnumerateWork,
     /// Whether signs show the directional derivative to be convex or concave, so that every gradient is a vertex of the hull.
-    pub(crate) all_vertices: bool,
+    pub all_vertices: bool,
 }
 
 impl Neighbours {
@@ -232,33 +247,77 @@ impl Session<'_> {
     pub fn neighbouring_gradients(
         &self,
         limits: &Limits,
+        tell: impl FnMut(EnumerateEvent<'_>),
+    ) -> Result<Neighbours, OracleError> {
+        self.neighbouring_gradients_in(&Cube::default(), limits, tell)
+    }
+
+    /// The same in a part of the directions, one of [`Session::cubes`]. It is complete if it holds all gradients of that part.
+    pub fn neighbouring_gradients_in(
+        &self,
+        cube: &Cube,
+        limits: &Limits,
         mut tell: impl FnMut(EnumerateEvent<'_>),
     ) -> Result<Neighbours, OracleError> {
         self.from()?;
         if let Some(plain) = self.plain_around() {
-            return plain.neighbouring_gradients(limits, tell);
+            return plain.neighbouring_gradients_in(cube, limits, tell);
         }
+        let normal = match self.way() {
+            Way::Tree(normal) => normal,
+            Way::Enclosed(_) | Way::One if !cube.is_whole() => return Err(OracleError::Cube),
+            Way::Enclosed(bits) => return enclosed(self, limits, bits, tell),
+            Way::One => {
+                let one = Neighbour::of(self.clarke_element(1)?);
+                tell(EnumerateEvent::Gradient(&one));
+                return Ok(Neighbours {
+                    gradients: vec![one],
+                    cells: 1,
+                    limit: Some(EnumerateLimit::TooLarge),
+                    exact: true,
+                    work: EnumerateWork::default(),
+                    all_vertices: false,
+                });
+            }
+        };
         let model = self.model();
-        if let Exactness::Enclosed { bits } = model.exactness() {
-            return enclosed(self, limits, bits, tell);
-        }
-        let Some(normal) = self.long_normal_form() else {
-            let one = Neighbour::of(self.clarke_element(1)?);
-            tell(EnumerateEvent::Gradient(&one));
-            return Ok(Neighbours {
-                gradients: vec![one],
-                cells: 1,
-                limit: Some(EnumerateLimit::TooLarge),
-                exact: true,
-                work: EnumerateWork::default(),
-                all_vertices: false,
-            });
-        };
-        let normal = match normal.outputs.len() {
-            1 => normal.clone(),
-            _ => Arc::new(normal.of_output(self.output())),
-        };
+        let all_taken = model.has_affine_kinks() || model.has_kinks_around() && independent(&normal);
         let all_vertices = bends_one_way(&normal);
+        let (limit, left_out, met, (gradients, cells, work)) =
+            self.with_tree(&normal, cube, limits, &mut tell, |mut tree| {
+                let limit = tree.visit();
+                (limit, tree.left_out(), tree.met_cube(), tree.into_found())
+            });
+        // a limit may have come before
+        if limit.is_none() && !met {
+            return Err(OracleError::Cube);
+        }
+        let limit = limit.or((!all_taken || left_out).then_some(EnumerateLimit::FirstOrder));
+        Ok(Neighbours { gradients, cells, limit, exact: true, work, all_vertices })
+    }
+
+    /// How neighbouring gradients are found.
+    fn way(&self) -> Way {
+        if let Exactness::Enclosed { bits } = self.model().exactness() {
+            return Way::Enclosed(bits);
+        }
+        match self.long_normal_form() {
+            None => Way::One,
+            Some(normal) if normal.outputs.len() == 1 => Way::Tree(normal.clone()),
+            Some(normal) => Way::Tree(Arc::new(normal.of_output(self.output()))),
+        }
+    }
+
+    /// Makes the tree over the kinks of a normal form, and does something with it.
+    fn with_tree<T>(
+        &self,
+        normal: &NormalForm,
+        cube: &Cube,
+        limits: &Limits,
+        tell: &mut dyn FnMut(EnumerateEvent<'_>),
+        work: impl FnOnce(Tree<'_, '_>) -> T,
+    ) -> T {
+        let model = self.model();
         let mut left = self.limits().generic;
         let mut generic = |direction: &[Rational]| {
             left = left.saturating_sub(model.len());
@@ -266,15 +325,19 @@ impl Session<'_> {
         };
         let seams = model.nodes().any(|n| matches!(n, Node::Seam { .. }));
         let whole = normal.kinks.len() == model.kinks().len() && !seams;
-        let straight = model.has_affine_kinks();
-        let mut tree = Tree::new(&normal, limits, &mut tell, whole, seams || !straight, &mut generic);
-        let limit = tree.visit();
-        let all_taken = straight || model.has_kinks_around() && independent(&normal);
-        let first_order = !all_taken || tree.left_out();
-        let limit = limit.or(first_order.then_some(EnumerateLimit::FirstOrder));
-        let (gradients, cells, work) = tree.into_found();
-        Ok(Neighbours { gradients, cells, limit, exact: true, work, all_vertices })
+        let strict = seams || !model.has_affine_kinks();
+        work(Tree::new(normal, limits, tell, whole, strict, &mut generic, cube))
     }
+}
+
+/// How neighbouring gradients are found.
+enum Way {
+    /// By a tree over the kinks of this normal form.
+    Tree(Arc<NormalForm>),
+    /// Along random directions, since coefficients are enclosed, with so many bits.
+    Enclosed(u32),
+    /// One only, since the model is too large.
+    One,
 }
 
 /// Where coefficients are enclosed: gradients along random directions that are certain, and certainly different.

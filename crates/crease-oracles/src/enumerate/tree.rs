@@ -1,6 +1,7 @@
 //! The tree over kinks: which members can win, given those that won before.
 
 use super::circuits::{Circuits, Signs};
+use super::cube::Cube;
 use super::found::Found;
 use super::order::order;
 use super::prune::Pruner;
@@ -37,7 +38,9 @@ enum Question {
 
 /// One way to go on from a node.
 struct Branch {
-    /// The form of the member that wins.
+    /// Which of the members that differ wins.
+    member: usize,
+    /// Its form.
     form: Rc<Form>,
     /// The half-spaces in which it does, as far as they are not implied.
     halves: Vec<Half>,
@@ -90,6 +93,14 @@ pub(super) struct Tree<'n, 't> {
     /// Whether a cell was left out, since no direction was found that shows its gradient.
     left_out: bool,
     work: EnumerateWork,
+
+    /// The part of the directions that is visited, and how many of its kinks were met.
+    cube: &'t Cube,
+    met: usize,
+    /// Who won at the nodes with several ways that lead here.
+    chosen: Vec<(usize, usize)>,
+    /// Whether it is only taken apart: after how many such nodes, the parts so far, and whether there is more below one of them.
+    cut: Option<(usize, Vec<Cube>, bool)>,
 }
 
 impl<'n, 't> Tree<'n, 't> {
@@ -100,6 +111,7 @@ impl<'n, 't> Tree<'n, 't> {
         whole: bool,
         strict: bool,
         generic: &'t mut dyn FnMut(&[Rational]) -> Option<bool>,
+        cube: &'t Cube,
     ) -> Self {
         let (n, p) = (normal.kinks.len(), normal.dimension);
         let mut weights = vec![Rational::ZERO; n];
@@ -135,6 +147,10 @@ impl<'n, 't> Tree<'n, 't> {
             strict,
             left_out: false,
             work: EnumerateWork::default(),
+            cube,
+            met: 0,
+            chosen: Vec::new(),
+            cut: None,
             order,
         };
         // in the order of the tree, so that forms are numbered as they are met
@@ -150,6 +166,26 @@ impl<'n, 't> Tree<'n, 't> {
     /// Whether gradients may be missing, since no direction was found that shows them.
     pub fn left_out(&self) -> bool {
         self.left_out
+    }
+
+    /// Whether all kinks that the cube names were met, so that it is one of this tree.
+    pub fn met_cube(&self) -> bool {
+        self.met == self.cube.winners.len()
+    }
+
+    /// Takes the tree apart into so many cubes or more, as far as there are so many cells; together they hold what a visit finds.
+    pub fn split(&mut self, wanted: usize) -> Result<Vec<Cube>, Limit> {
+        for depth in 1.. {
+            self.cut = Some((depth, Vec::new(), false));
+            let stopped = self.visit();
+            let (_, cubes, more) = self.cut.take().unwrap_or_default();
+            match stopped {
+                Some(limit) => return Err(limit),
+                None if cubes.len() >= wanted || !more => return Ok(cubes),
+                None => {}
+            }
+        }
+        Ok(Vec::new())
     }
 
     pub fn into_found(self) -> (Vec<Neighbour>, u64, EnumerateWork) {
@@ -169,8 +205,12 @@ impl<'n, 't> Tree<'n, 't> {
         let mut draw = || 0.6 + 0.4 * (random.bits() >> 11) as f64 / (1u64 << 53) as f64;
         let start: Vec<f64> = (0..self.normal.dimension).map(|_| draw()).collect();
         let mut nodes: Vec<Node> = Vec::new();
+        self.go_back(0);
+        self.chosen.clear();
         let mut result = self.descend(0, Witness::Float(start.into()), &mut nodes);
+        // a cube lies on one side already
         if self.mirror.is_some()
+            && self.cube.is_whole()
             && let Some(first) = nodes.first_mut()
         {
             // the last is the one that will be taken
@@ -182,9 +222,11 @@ impl<'n, 't> Tree<'n, 't> {
             let (at, path) = (node.at, node.path);
             let branch = node.branches.pop();
             self.go_back(path);
+            self.chosen.truncate(nodes.len() - 1);
             match branch {
                 None => drop(nodes.pop()),
                 Some(branch) => {
+                    self.chosen.push((self.order[at], branch.member));
                     let witness = self.take(at, branch);
                     result = self.descend(at + 1, witness, &mut nodes);
                 }
@@ -208,11 +250,22 @@ impl<'n, 't> Tree<'n, 't> {
                 return self.cell(at, gradient, &witness);
             }
             let mut branches = self.branches(at, &witness)?;
+            if let Some(winner) = self.cube.winner(self.order[at]) {
+                branches.retain(|b| b.member == winner);
+                self.met += branches.len();
+            }
             if branches.len() > 1 {
+                if let Some((depth, cubes, more)) = &mut self.cut
+                    && nodes.len() >= *depth
+                {
+                    cubes.push(self.cube.with(&self.chosen));
+                    *more = true;
+                    return Ok(());
+                }
                 nodes.push(Node { at, path: self.path.len(), branches });
                 return Ok(());
             }
-            // a cone has an inside, so somebody wins there
+            // a cone has an inside, so somebody wins there, unless the cube is one of another tree
             let Some(branch) = branches.pop() else { return Ok(()) };
             witness = self.take(at, branch);
             at += 1;
@@ -262,6 +315,10 @@ impl<'n, 't> Tree<'n, 't> {
 
     /// Counts a cell, and its mirror image.
     fn cell(&mut self, at: usize, gradient: Vec<Rational>, witness: &Witness) -> Result<(), Limit> {
+        if let Some((_, cubes, _)) = &mut self.cut {
+            cubes.push(self.cube.with(&self.chosen));
+            return Ok(());
+        }
         let image = self.mirror.as_ref().map(|sum| sum.iter().zip(&gradient).map(|(s, g)| s - g).collect());
         self.count(at, gradient, witness, false)?;
         match image {
@@ -359,7 +416,7 @@ impl<'n, 't> Tree<'n, 't> {
             }
         };
         Ok(match question {
-            Question::Same(form) => vec![Branch { form, halves: Vec::new(), witness: witness.clone() }],
+            Question::Same(form) => vec![Branch { member: 0, form, halves: Vec::new(), witness: witness.clone() }],
             Question::Two(members, signed) => self.two(members, signed, witness),
             Question::Many(members) => self.many(k, &members, witness)?,
         })
@@ -369,22 +426,23 @@ impl<'n, 't> Tree<'n, 't> {
         let known = self.signs.of(second.form);
         if known != 0 {
             let [a, b] = members;
-            let form = if (known < 0) == second.negative { b } else { a };
-            return vec![Branch { form, halves: Vec::new(), witness: witness.clone() }];
+            let (member, form) = if (known < 0) == second.negative { (1, b) } else { (0, a) };
+            return vec![Branch { member, form, halves: Vec::new(), witness: witness.clone() }];
         }
         let here = witness.sign(&self.forms, second.form);
         let here = if second.negative { here.reverse() } else { here };
         let mut out = Vec::with_capacity(2);
         let mut sides = [(second.opposite(), Ordering::Less), (second, Ordering::Greater)];
-        let mut members = members;
+        let [a, b] = members;
+        let mut members = [(0, a), (1, b)];
         if here.is_lt() {
             sides.reverse();
             members.reverse();
         }
-        for ((signed, side), form) in sides.into_iter().zip(members) {
+        for ((signed, side), (member, form)) in sides.into_iter().zip(members) {
             let half = Half::open(signed);
             let reached = if side == here { Some(witness.clone()) } else { self.reach(&[half], witness) };
-            out.extend(reached.map(|witness| Branch { form, halves: vec![half], witness }));
+            out.extend(reached.map(|witness| Branch { member, form, halves: vec![half], witness }));
         }
         out
     }
@@ -428,9 +486,9 @@ impl<'n, 't> Tree<'n, 't> {
                 sign == if h.negative { Ordering::Less } else { Ordering::Greater }
             };
             if halves.iter().all(wins) {
-                own = Some(Branch { form: members[j].clone(), halves, witness: witness.clone() });
+                own = Some(Branch { member: j, form: members[j].clone(), halves, witness: witness.clone() });
             } else if let Some(witness) = self.reach(&halves, witness) {
-                out.push(Branch { form: members[j].clone(), halves, witness });
+                out.push(Branch { member: j, form: members[j].clone(), halves, witness });
             }
         }
         out.extend(own);

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import os
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
-from . import _crease
+from . import _crease, _cubes
 from ._crease import CreaseError, Program
 from ._tree import plain
 from ._walkers import Static, from_torch, walker
+from ._work import executor_of
 
 
 @dataclass(frozen=True)
@@ -173,25 +176,58 @@ def _verdict(d: dict[str, Any]) -> str:
 
 
 class Answer(_Shown):
-    """The answer to one question: its text, its JSON as :meth:`to_dict`, its certificate if it has one, and the gradient that it is about if it is about one."""
+    """The answer to one question: its text, its JSON as :meth:`to_dict`, its certificate if it has one, and the gradient that it is about if it is about one. Text and JSON are made when
+    they are asked for, since a list of all gradients can be long."""
 
     def __init__(self, question: str, raw: _crease.Answer, program: Program):
         self.question = question
-        self.text: str = raw.text
-        self._json: str = raw.json
+        self._raw = raw
         #: The certificate, for ``crease check``.
         self.certificate: str | None = raw.certificate
         #: The gradient, in the structure of the arguments.
         self.gradient: Any = raw.gradient(program)
 
+    @functools.cached_property
+    def text(self) -> str:
+        """The text of the command-line tool."""
+        return self._raw.text
+
+    @functools.cached_property
+    def _json(self) -> str:
+        return self._raw.json
+
+    @functools.cached_property
+    def _summary(self) -> dict[str, Any]:
+        return json.loads(self._raw.summary)
+
+    @functools.cached_property
+    def gradients(self) -> np.ndarray | None:
+        """Of a list of all gradients, the gradients as rows of an array, the numbers of all arguments one after the other; no JSON is made for it.
+
+        >>> import crease
+        >>> sorted(crease.clarke_all("abs(x) + 2*abs(y)", 0.0, 0.0).gradients.tolist())
+        [[-1.0, -2.0], [-1.0, 2.0], [1.0, -2.0], [1.0, 2.0]]
+        """
+        return self._raw.gradients
+
+    @functools.cached_property
+    def directions(self) -> np.ndarray | None:
+        """Of a list of all gradients, the directions that show them, as rows of an array."""
+        return self._raw.directions
+
     def __getitem__(self, key: str) -> Any:
-        return self.to_dict()[key]
+        return self._summary[key] if key in self._summary else self.to_dict()[key]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Answer) and (self.question, self._json, self.certificate) == (other.question, other._json, other.certificate)
 
     def __hash__(self) -> int:
         return hash((self.question, self._json))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # all that can be asked for, and not what it is made of
+        made = {name: getattr(self, name) for name in ("text", "_json", "_summary", "gradients", "directions")}
+        return {**{k: v for k, v in self.__dict__.items() if k != "_raw"}, **made}
 
     def __repr__(self) -> str:
         return f"<crease.Answer to {self.question}>"
@@ -246,9 +282,22 @@ def inspect(p: Any, *args: Any, select: str | None = None, static: Static | str 
     return Inspection(_crease.inspect(as_program(p, args, select, static), args, how), (args, how))
 
 
-def _ask(question: str, p: Any, args: tuple[Any, ...], how: dict[str, Any], along: Any = None, stationary: bool = False) -> Answer:
+def _ask(question: str, p: Any, args: tuple[Any, ...], how: dict[str, Any], along: Any = None, stationary: bool = False, executor: Any = None, progress: _cubes.Progress | None = None) -> Answer:
     program = as_program(p, args, static=how.pop("static", ()))
-    return Answer(question, _crease.question(question, program, args, along, how, stationary), program)
+    workers = executor_of(executor)
+    try:
+        if workers is None:
+            raw = _crease.question(question, program, args, along, how, stationary)
+        elif question == "differentiable":
+            raw = _cubes.differentiable(program, args, workers, how, progress)
+        else:
+            raw = _cubes.clarke_all(program, args, workers, how, along, stationary, progress)
+        return Answer(question, raw, program)
+    except KeyboardInterrupt as stop:
+        # what was found until then
+        if isinstance(found := getattr(stop, "answer", None), _crease.Answer):
+            stop.answer = Answer(question, found, program)  # type: ignore[attr-defined]
+        raise
 
 
 def clarke(p: Any, *args: Any, **how: Any) -> Answer:
@@ -261,35 +310,43 @@ def clarke(p: Any, *args: Any, **how: Any) -> Answer:
     return _ask("clarke", p, args, how)
 
 
-def clarke_all(p: Any, *args: Any, contains: Any = None, **how: Any) -> Answer:
-    """All limits of gradients around a point; whether a vector is in their hull, if ``contains`` names one.
+def clarke_all(p: Any, *args: Any, contains: Any = None, executor: Executor | str | None = None, progress: Callable[[int, int], None] | None = None, **how: Any) -> Answer:
+    """All limits of gradients around a point; whether a vector is in their hull, if ``contains`` names one. There can be very many: ``time`` limits the search, and Ctrl-C ends it; what was found until then
+    is the ``answer`` of the exception (``sys.last_value.answer`` in a session). ``.gradients`` is an array of them.
+
+    ``executor`` is as in :func:`crease.audit`: the directions around the point are taken apart into cubes, each a task, and what the tasks find is one answer, which is ``complete`` only if all of them are done. A cube
+    that takes long is taken apart further; that of a worker that was lost is done again. Limits on ``cells`` hold for each cube. ``progress`` is told how many cubes are done, and of how many that are known.
 
     >>> import crease
     >>> len(crease.clarke_all("abs(x) + abs(y)", 0.0, 0.0)["gradients"])
     4
     """
-    return _ask("clarke_all", p, args, how, contains)
+    return _ask("clarke_all", p, args, how, contains, executor=executor, progress=progress)
 
 
-def stationary(p: Any, *args: Any, **how: Any) -> Answer:
+def stationary(p: Any, *args: Any, executor: Executor | str | None = None, **how: Any) -> Answer:
     """Whether 0 is a Clarke subgradient: in the JSON under ``stationary``. A yes has a certificate, 0 as a combination of limits of gradients, which ``crease check`` accepts.
+    ``executor`` is as in :func:`crease.clarke_all`.
 
     >>> import crease
     >>> answer = crease.stationary("max(x, -2*x)", 0.0)
     >>> answer["stationary"]["verdict"], answer.certificate.splitlines()[1]
     ('yes', 'claim member')
     """
-    return _ask("clarke_all", p, args, how, stationary=True)
+    return _ask("clarke_all", p, args, how, stationary=True, executor=executor)
 
 
-def differentiable(p: Any, *args: Any, **how: Any) -> Answer:
+def differentiable(p: Any, *args: Any, executor: Executor | str | None = None, progress: Callable[[int, int], None] | None = None, **how: Any) -> Answer:
     """Whether the program is differentiable at a point, with a certificate.
+
+    ``executor`` is as in :func:`crease.clarke_all`, for what is not found at once: the search is taken apart by the signs of the forms that matter most. It is *no* as soon as one cube shows two gradients, and *yes* if
+    none does; what the cubes have proved is one certificate. Limits on ``conflicts`` hold for each cube.
 
     >>> import crease
     >>> crease.differentiable("relu(x) - relu(-x)", 0.0)["verdict"]
     'yes'
     """
-    return _ask("differentiable", p, args, how)
+    return _ask("differentiable", p, args, how, executor=executor, progress=progress)
 
 
 def conservative(p: Any, *args: Any, contains: Any = None, **how: Any) -> Answer:

@@ -7,7 +7,8 @@ import html
 import json
 import math
 import os
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from collections import deque
+from concurrent.futures import Executor
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -15,11 +16,7 @@ import numpy as np
 from . import _crease
 from ._answers import as_program
 from ._crease import CreaseError, Program
-
-#: How often the chunk of a worker that was lost is tried again.
-_TRIES = 3
-#: How many chunks are with an executor at a time.
-_AHEAD = 64
+from ._work import Spread, executor_of
 
 
 class Audit:
@@ -142,7 +139,7 @@ class _Plan:
             if not 0 <= finding["input"] < len(self.cases) or finding["name"] != self.titles[finding["input"]]:
                 raise CreaseError(f"`{finding['name']}` was found before, and is none of these inputs at its place")
             self.lines[finding["input"]] = line.rstrip("\n")
-        self.executor = _executor(executor)
+        self.executor = executor_of(executor)
         # a file is read by the workers, where they are
         is_file = isinstance(net, (str, os.PathLike)) and str(net).endswith(".onnx")
         self.payload: Program | str = os.path.abspath(net) if is_file and self.executor is not None else self.program
@@ -248,18 +245,6 @@ def _findings(plan: _Plan, ordered: bool) -> Iterator[dict[str, Any]]:
                 next_ += 1
 
 
-def _executor(executor: Any) -> Executor | None:
-    """Who works: an executor, or Ray by its name."""
-    if executor == "ray":
-        from .executors import RayExecutor
-
-        return RayExecutor()
-    if executor is None or hasattr(executor, "submit") and not hasattr(executor, "get_executor"):
-        return executor
-    hint = "; of a client of Dask it is client.get_executor()" if hasattr(executor, "get_executor") else ""
-    raise CreaseError(f'an executor of concurrent.futures is needed, or "ray", got {type(executor).__name__}{hint}')
-
-
 def _fitted(x: Any, shape: tuple[int, ...]) -> np.ndarray:
     """An argument in the shape of the input; a batch axis of 1 may be missing."""
     a = np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
@@ -272,44 +257,10 @@ def _chunks(n: int, size: int) -> Iterator[range]:
 
 def _done(plan: _Plan) -> Iterator[tuple[range, Found]]:
     """What each chunk gives, as they come."""
-    executor = plan.executor
-    if executor is None:
+    if plan.executor is None:
         for indices in plan.todo:
             _, *rest = plan.job(indices)
             yield indices, _chunk(plan.program, *rest, threads=plan.threads)
         return
-    open_: dict[Future[Found], tuple[range, int]] = {}
-
-    def submit(indices: range, tries: int) -> Found | None:
-        if tries < _TRIES:
-            try:
-                open_[executor.submit(_chunk, *plan.job(indices))] = (indices, tries)
-                return None
-            except Exception:  # the pool is broken: what is left is done here
-                pass
-        return _chunk(plan.program, *plan.job(indices)[1:])
-
-    todo = iter(plan.todo)
-    try:
-        while True:
-            for indices in todo:
-                if (found := submit(indices, 0)) is not None:
-                    yield indices, found
-                if len(open_) >= _AHEAD:
-                    break
-            if not open_:
-                return
-            finished, _ = wait(open_, return_when=FIRST_COMPLETED)
-            for future in finished:
-                indices, tries = open_.pop(future)
-                try:
-                    found = future.result()
-                except KeyboardInterrupt:
-                    raise
-                except Exception:  # whatever a pool raises when it loses a worker
-                    found = submit(indices, tries + 1)
-                if found is not None:
-                    yield indices, found
-    finally:
-        for future in open_:
-            future.cancel()
+    here = lambda indices: _chunk(plan.program, *plan.job(indices)[1:])  # noqa: E731
+    yield from Spread(plan.executor, lambda indices: (_chunk, plan.job(indices)), here).each(deque(plan.todo))

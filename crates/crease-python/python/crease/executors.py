@@ -1,4 +1,4 @@
-"""Executors of other systems, in the form of :class:`concurrent.futures.Executor`, which :func:`crease.audit` takes.
+"""Executors of other systems, in the form of :class:`concurrent.futures.Executor`, which :func:`crease.audit`, :func:`crease.clarke_all` and :func:`crease.differentiable` take.
 
 Dask has one (``client.get_executor()``), and so has mpi4py (``MPIPoolExecutor``). Ray has none; :class:`RayExecutor` is it.
 """

@@ -5,7 +5,7 @@ use super::contains::{Contains, combination, json_weights};
 use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Rows};
 use crease_core::{Program, Rational};
-use crease_oracles::{EnumerateEvent, Neighbour, Neighbours, Stationarity, accurate_vector};
+use crease_oracles::{Cube, EnumerateEvent, EnumerateLimit, Neighbour, Neighbours, Stationarity, accurate_vector};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
@@ -65,25 +65,100 @@ pub fn all_gradients<'p>(
     ask: &Ask<'_>,
     mut tell: impl FnMut(&At<'p>, Event<'_>),
 ) -> Result<Neighbourhood<'p>, InspectError> {
+    let (at, output) = at_output(program, point, ask)?;
+    let found = at.session().neighbouring_gradients(&ask.limits, |e| tell(&at, Event::Search(e)))?;
+    Neighbourhood::new(at, output, found, wanted, ask, tell)
+}
+
+/// A part of the directions around a point, as the whole of them, in smaller parts: as many as are wanted or some more, so that others can list their gradients with [`gradients_in`], and [`united_gradients`] puts them together.
+///
+/// ```
+/// use crease::inspect::{Ask, Wanted, cubes, gradients_in, united_gradients};
+/// use crease::oracles::Cube;
+/// let p = crease::trace(2, |x| crease::abs(x[0]) - crease::abs(x[1]))?;
+/// let (at, ask) = ([0.0, 0.0], Ask::default());
+/// let parts = cubes(&p, &at, &Cube::default(), 2, &ask)?.into_iter().map(|cube| gradients_in(&p, &at, &cube, &ask)).collect::<Result<_, _>>()?;
+/// let all = united_gradients(&p, &at, parts, None, &Wanted::default(), &ask)?;
+/// assert_eq!((all.found.gradients.len(), all.found.cells, all.found.complete()), (4, 4, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn cubes(
+    program: &Program,
+    point: &(impl Coordinates + ?Sized),
+    of: &Cube,
+    wanted: usize,
+    ask: &Ask<'_>,
+) -> Result<Vec<Cube>, InspectError> {
+    Ok(at_output(program, point, ask)?.0.session().cubes(of, wanted, &ask.limits)?)
+}
+
+/// All limits of gradients that a part of the directions shows. See [`cubes`] for an example.
+pub fn gradients_in(
+    program: &Program,
+    point: &(impl Coordinates + ?Sized),
+    cube: &Cube,
+    ask: &Ask<'_>,
+) -> Result<Neighbours, InspectError> {
+    Ok(at_output(program, point, ask)?.0.session().neighbouring_gradients_in(cube, &ask.limits, |_| ())?)
+}
+
+/// What was found in parts of the directions as one list, and what follows from it; `missing` says what prevented parts that are not there. See [`cubes`] for an example.
+pub fn united_gradients<'p>(
+    program: &'p Program,
+    point: &(impl Coordinates + ?Sized),
+    parts: Vec<Neighbours>,
+    missing: Option<EnumerateLimit>,
+    wanted: &Wanted,
+    ask: &Ask<'_>,
+) -> Result<Neighbourhood<'p>, InspectError> {
+    let (at, output) = at_output(program, point, ask)?;
+    let found = Neighbours::united(parts, missing, &ask.limits);
+    Neighbourhood::new(at, output, found, wanted, ask, |_, _| ())
+}
+
+/// The program at the point, in as many bits as its gradients need, and the output that is asked about.
+fn at_output<'p>(
+    program: &'p Program,
+    point: &(impl Coordinates + ?Sized),
+    ask: &Ask<'_>,
+) -> Result<(At<'p>, usize), InspectError> {
     let mut at = At::new(program, point, ask)?;
     let (output, _) = at.scalar_output("a Clarke subgradient", ask.output)?;
     at.ask(|session| {
         let (found, bits) = (session.clarke_element(ask.seed)?, session.model().precision().bits);
         Ok(((), !accurate_vector(bits, &found.gradient, found.radius.as_deref())))
     })?;
-    let found = at.session().neighbouring_gradients(&ask.limits, |e| tell(&at, Event::Search(e)))?;
-    let vertices = found.vertices(&ask.limits, |n| tell(&at, Event::Vertices(n, found.gradients.len())));
-    let contains = match &wanted.contains {
-        Some(vector) => {
-            Some(Contains { vector: vector.clone(), found: at.session().membership_among(&found, vector)? })
-        }
-        None => None,
-    };
-    let stationary = wanted.stationary.then(|| found.stationarity());
-    Ok(Neighbourhood { at, output, found, vertices, contains, stationary, kept: false })
+    Ok((at, output))
+}
+
+impl<'p> Neighbourhood<'p> {
+    /// What follows from a list.
+    fn new(
+        at: At<'p>,
+        output: usize,
+        found: Neighbours,
+        wanted: &Wanted,
+        ask: &Ask<'_>,
+        mut tell: impl FnMut(&At<'p>, Event<'_>),
+    ) -> Result<Self, InspectError> {
+        let vertices = found.vertices(&ask.limits, |n| tell(&at, Event::Vertices(n, found.gradients.len())));
+        let contains = match &wanted.contains {
+            Some(vector) => {
+                Some(Contains { vector: vector.clone(), found: at.session().membership_among(&found, vector)? })
+            }
+            None => None,
+        };
+        let stationary = wanted.stationary.then(|| found.stationarity());
+        Ok(Neighbourhood { at, output, found, vertices, contains, stationary, kept: false })
+    }
 }
 
 impl Neighbourhood<'_> {
+    /// The same with a program of its own.
+    pub fn into_owned(self) -> Neighbourhood<'static> {
+        Neighbourhood { at: self.at.into_owned(), ..self }
+    }
+
     /// The certificate that the vector that was asked about is a Clarke subgradient, if it is one.
     pub fn certificate(&self) -> Result<Option<String>, InspectError> {
         let Some(c) = &self.contains else { return Ok(None) };

@@ -10,6 +10,7 @@ use crease_core::{Number, Program, Rational, Shape, Site, Tensor};
 use crease_formats::{Point, parse_point};
 use crease_oracles::{AskError, OracleError, Session, accurate};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The most kinks that text shows.
@@ -103,7 +104,7 @@ fn filled(shape: Shape, data: Vec<Rational>) -> Result<Tensor<Rational>, Inspect
 /// ```
 #[derive(Clone, Debug)]
 pub struct At<'p> {
-    program: &'p Program,
+    program: Cow<'p, Program>,
     point: Vec<Tensor<Rational>>,
     session: Session<'static>,
     limits: Limits,
@@ -124,12 +125,27 @@ impl<'p> At<'p> {
     ) -> Result<Self, InspectError> {
         let point = point.inputs(program)?;
         let session = Session::owning(localize_within(program, &point, precision, limits)?, 0).within(limits);
-        Ok(At { program, point, session, limits: limits.clone() })
+        Ok(At { program: Cow::Borrowed(program), point, session, limits: limits.clone() })
+    }
+
+    /// The same with a program of its own.
+    ///
+    /// ```
+    /// use crease::inspect::{Ask, At};
+    /// let at: At<'static> = {
+    ///     let p = crease::trace(1, |x| crease::abs(x[0]))?;
+    ///     At::new(&p, "x0=0", &Ask::default())?.into_owned()
+    /// };
+    /// assert_eq!(at.names(), ["x0"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn into_owned(self) -> At<'static> {
+        At { program: Cow::Owned(self.program.into_owned()), ..self }
     }
 
     /// The program.
-    pub fn program(&self) -> &'p Program {
-        self.program
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 
     /// The local model.
@@ -152,7 +168,7 @@ impl<'p> At<'p> {
             let values = model.values().iter().flat_map(|t| t.data());
             Ok((answer, open || !accurate(model.precision().bits, values)))
         };
-        match self.session.ask(self.program, &self.point, &self.limits, again) {
+        match self.session.ask(&self.program, &self.point, &self.limits, again) {
             Ok(answer) => Ok(answer),
             Err(AskError::Local(e)) => Err(e.into()),
             Err(AskError::Oracle(e)) => Err(e.into()),
@@ -204,7 +220,7 @@ impl<'p> At<'p> {
 
     /// A vector as a point is written: see [`vector`].
     pub(crate) fn shown(&self, v: &[Rational], radius: Option<&[Rational]>) -> String {
-        vector(self.program, v, radius)
+        vector(&self.program, v, radius)
     }
 
     /// Active kinks, one line for each place, each with further cells; lines that differ in nothing are one.

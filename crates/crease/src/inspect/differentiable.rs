@@ -4,7 +4,9 @@ use super::at::{At, Undecided};
 use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Rows, width};
 use crease_core::Program;
-use crease_oracles::{Argument, ClarkeElement, Decision, Effort, Limit, Verdict, accurate_vector};
+use crease_oracles::{
+    Argument, ClarkeElement, Decision, Effort, Limit, SearchPart, SignCube, Verdict, accurate_vector,
+};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
@@ -54,8 +56,7 @@ pub fn differentiable<'p>(
         }
     };
     let (output, _) = at.scalar_output("differentiability", ask.output)?;
-    let effort =
-        Effort { limits: ask.limits.clone(), seed: ask.seed, proof: ask.proof, watch: ask.watch, ..Effort::default() };
+    let effort = effort(ask);
     let decision = at.ask(|session| {
         let decision = session.differentiable(&effort)?;
         let bits = session.model().precision().bits;
@@ -64,6 +65,50 @@ pub fn differentiable<'p>(
         let open = open || !decision.verdict.elements().iter().all(close);
         Ok((decision, open))
     })?;
+    Ok(Differentiable { answer: Ok(Answered { at, output, decision }), certificate: None, kept: false })
+}
+
+fn effort<'a>(ask: &Ask<'a>) -> Effort<'a> {
+    Effort { limits: ask.limits.clone(), seed: ask.seed, proof: ask.proof, watch: ask.watch, ..Effort::default() }
+}
+
+/// Searches a part of the directions for one that shows a program not to be differentiable: a question that [`differentiable`] gave up, shared by several. [`differentiable_united`] puts the parts together.
+///
+/// ```
+/// use crease::inspect::{Ask, differentiable_in, differentiable_united};
+/// use crease::oracles::SignCube;
+/// let p = crease::trace(2, |x| crease::relu(x[0] + x[1]) + crease::relu(x[0] - x[1]) - crease::relu(x[0]))?;
+/// let (at, ask) = ([0.0, 0.0], Ask::default());
+/// let mut parts = Vec::new();
+/// for cube in SignCube::all(1) {
+///     let done = differentiable_in(&p, &at, &cube, &ask)?;
+///     parts.push((cube, done));
+/// }
+/// assert_eq!(differentiable_united(&p, &at, parts, None, &ask)?.word(), "no");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn differentiable_in(
+    program: &Program,
+    point: &(impl Coordinates + ?Sized),
+    cube: &SignCube,
+    ask: &Ask<'_>,
+) -> Result<SearchPart, InspectError> {
+    let mut at = At::new(program, point, ask)?;
+    at.scalar_output("differentiability", ask.output)?;
+    Ok(at.session().differentiable_in(cube, &effort(ask))?)
+}
+
+/// What searches in parts say together; `missing` says why parts are not there, if some are not. See [`differentiable_in`] for an example.
+pub fn differentiable_united<'p>(
+    program: &'p Program,
+    point: &(impl Coordinates + ?Sized),
+    parts: Vec<(SignCube, SearchPart)>,
+    missing: Option<Limit>,
+    ask: &Ask<'_>,
+) -> Result<Differentiable<'p>, InspectError> {
+    let mut at = At::new(program, point, ask)?;
+    let (output, _) = at.scalar_output("differentiability", ask.output)?;
+    let decision = at.session().differentiable_united(parts, missing, &effort(ask))?;
     Ok(Differentiable { answer: Ok(Answered { at, output, decision }), certificate: None, kept: false })
 }
 

@@ -38,13 +38,13 @@ mod numbers;
 mod singular;
 mod ties;
 
-pub use all::{Event, Neighbourhood, Wanted, all_gradients, gradient_json};
+pub use all::{Event, Neighbourhood, Wanted, all_gradients, cubes, gradient_json, gradients_in, united_gradients};
 pub use at::{At, Coordinates, Undecided, above};
 pub use clarke::{Clarke, clarke};
 pub use compiled::distance;
 pub use conservative::{Conservative, Told, conservative};
 pub use contains::Contains;
-pub use differentiable::{Answered, Differentiable, counts, differentiable};
+pub use differentiable::{Answered, Differentiable, counts, differentiable, differentiable_in, differentiable_united};
 pub use directional::{Directional, directional};
 pub use error::InspectError;
 pub use inspection::{Costs, Inspection, derive, inspect, pick};
