@@ -120,10 +120,87 @@ fn it_goes_on_where_it_was_stopped() {
     assert_eq!(std::fs::read_to_string(&out).unwrap(), again);
     // and what is of other inputs, or no such file at all, is left alone
     let other = file("audit_resume", "other.csv", "0,0,0,0\n");
-    assert!(fault(&["audit", &net, "--inputs", &other, "--lines", path]).contains("holds an audit of something else"));
+    assert!(
+        fault(&["audit", &net, "--inputs", &other, "--lines", path])
+            .contains("was made of 3 inputs, and now there are 1")
+    );
     let notes = file("audit_resume", "notes.txt", "important");
     assert!(fault(&["audit", &net, "--inputs", &table, "--lines", &notes]).contains("no file of findings"));
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "important");
+}
+
+/// Findings of something else are neither mixed in nor touched, and the message says what is not the same.
+#[test]
+fn nothing_else_is_gone_on_with() {
+    let (net, table) = (file("audit_other", "net.crease", NET), file("audit_other", "in.csv", TABLE));
+    let out = Path::new(&table).with_file_name("out.jsonl");
+    let _ = std::fs::remove_file(&out);
+    let path = out.to_str().unwrap();
+    ok(&["audit", &net, "--inputs", &table, "--lines", path]);
+    let written = std::fs::read_to_string(&out).unwrap();
+    let told = |net: &str, table: &str, more: &[&str]| {
+        let said = fault(&[&["audit", net, "--inputs", table, "--lines", path], more].concat());
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), written, "{said}");
+        assert!(said.contains("give another name, or remove it"), "{said}");
+        said
+    };
+    let bent = file("audit_other", "bent.crease", NET.replace("m[0] + m[1]", "m[0] - m[1]"));
+    assert!(told(&bent, &table, &[]).contains("out.jsonl was made of another network"));
+    assert!(told(&net, &table, &["--element", "0"]).contains("was made of another network"));
+    let table_with = |name: &str, old: &str, new: &str| file("audit_other", name, TABLE.replacen(old, new, 1));
+    // as doubles these numbers are those of the table
+    let close = table_with("close.csv", "1,1,1,0,2", "1,1,1,0,2.00000000000000000001");
+    assert!(told(&net, &close, &[]).contains("was made of other inputs"));
+    let labels = table_with("labels.csv", "0,3,3", "1,3,3");
+    assert!(told(&net, &labels, &[]).contains("was made of other inputs"));
+    assert!(told(&net, &table, &["--scale", "2"]).contains("was made of other inputs"));
+    assert!(told(&net, &table, &["--first", "2"]).contains("was made of 3 inputs, and now there are 2"));
+    assert!(told(&net, &table, &["--select", "torch"]).contains("`torch, max=first`, and not `torch`"));
+    assert!(told(&net, &table, &["--no-certificates"]).contains("was made with certificates"));
+    // what an older version wrote
+    let old = file(
+        "audit_other",
+        "old.jsonl",
+        "{\"audit\":\"net\",\"of\":\"outputs\",\"inputs\":3,\"hash\":\"2bec218668fb76c8\"}\n",
+    );
+    assert!(
+        fault(&["audit", &net, "--inputs", &table, "--lines", &old]).contains("old.jsonl, line 1 does not tell what")
+    );
+}
+
+/// With other limits just those inputs are done again that met one.
+#[test]
+fn other_limits_do_again_what_met_one() {
+    // the first input is decided, the second has no value whatever the limits, and of the third no number of bits tells
+    let net = "program net(x[3]) = relu(exp(x[0]) * exp(-x[0]) - 1 + x[2]) + log(x[1])";
+    let net = file("audit_limits", "net.crease", net);
+    let table = file("audit_limits", "in.csv", "1,1,5\n1,-1,5\n1,2,0\n");
+    let out = Path::new(&table).with_file_name("out.jsonl");
+    let _ = std::fs::remove_file(&out);
+    let path = out.to_str().unwrap();
+    let run = |more: &[&str]| {
+        ok(&[&["audit", &net, "--inputs", &table, "--lines", path, "--threads", "1"], more].concat());
+        std::fs::read_to_string(&out).unwrap()
+    };
+    let findings = |text: &str| -> Vec<(u64, bool, f64)> {
+        let all = text.lines().skip(1).map(|l| serde_json::from_str::<Value>(l).unwrap());
+        all.map(|f| (f["input"].as_u64().unwrap(), f["limited"] == true, f["seconds"].as_f64().unwrap())).collect()
+    };
+    let limited = |text: &str| findings(text).iter().map(|f| (f.0, f.1)).collect::<Vec<_>>();
+    let first = run(&["--max-bits", "64"]);
+    assert_eq!(limited(&first), [(0, false), (1, false), (2, true)]);
+    // the same limits: nothing is done again, not even what met one
+    assert_eq!(run(&["--max-bits", "64"]), first);
+    let more = run(&["--max-bits", "128"]);
+    assert_eq!(limited(&more), [(0, false), (1, false), (2, true)]);
+    assert_eq!(findings(&more)[..2], findings(&first)[..2]);
+    assert!(more.lines().last() != first.lines().last(), "it was not done again");
+    assert_ne!(more.lines().next(), first.lines().next());
+    assert_eq!(run(&["--max-bits", "128"]), more);
+    // a limit of time that nothing meets but what is done again
+    let timed = run(&["--max-bits", "128", "--each", "1000"]);
+    assert_eq!(findings(&timed)[..2], findings(&first)[..2]);
+    assert_eq!(limited(&timed), limited(&more));
 }
 
 #[test]
@@ -180,7 +257,7 @@ fn bad_inputs() {
     assert!(told("word.csv", b"0,0,0,0\n1,x,0,0\n", &[]).contains("line 2, column 2: `x`"));
     assert!(told("label.csv", b"1.5,0,0,0,0\n", &["--loss"]).contains("1.5 is no label"));
     assert!(told("far.csv", b"7,0,0,0,0\n", &["--loss"]).contains("two scores or more"));
-    assert!(told("nan.npy", &npy("(1, 4)", &[0.0, f64::NAN, 0.0, 0.0]), &[]).contains("NaN"));
+    assert!(told("nan.npy", &npy("(1, 4)", &[0.0, f64::NAN, 0.0, 0.0]), &[]).contains("it[0, 1] is NaN"));
     assert!(told("wide.npy", &npy("(2, 3)", &[0.0; 6]), &[]).contains("row 0 has 3 numbers"));
     assert!(told("no.npz", b"PK", &[]).contains("no ZIP archive"));
     assert!(told("no.png", b"GIF", &[]).contains("no PNG picture"));
@@ -196,6 +273,19 @@ fn bad_inputs() {
         fault(&["audit", &scores, "--inputs", &far, "--loss"])
             .contains("line 1 has the label 2; the first output of the network has 2 scores, so labels are 0 to 1")
     );
+    let fine = file("audit_bad", "fine.csv", "0,0,0,0\n");
+    assert!(fault(&["audit", &net, "--inputs", &fine, "--lines", "no/such/folder"]).contains("cannot be written"));
+    assert!(fault(&["audit", &net, "--inputs", &fine, "--lines", "a", "--html", "a"]).contains("name the same file"));
+    // nothing is left behind by what cannot be audited
+    let left = Path::new(&fine).with_file_name("left.jsonl");
+    let _ = std::fs::remove_file(&left);
+    assert!(
+        fault(&["audit", &net, "--inputs", &fine, "--loss", "--lines", left.to_str().unwrap()]).contains("two scores")
+    );
+    assert!(!left.exists());
+    // a device that never ends
+    #[cfg(target_os = "linux")]
+    assert!(fault(&["audit", &net, "--inputs", &fine, "--lines", "/dev/full"]).contains("/dev/full cannot be written"));
     let none = file("audit_bad", "none.csv", "0,0\n");
     assert!(fault(&["audit", &scores, "--inputs", &none, "--loss"]).contains("line 1 has no label"));
     let several = file("audit_bad", "several.crease", "program net(x[2], y) = sum(x) * y");

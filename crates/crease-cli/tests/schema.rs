@@ -164,6 +164,15 @@ fn lines_of_audits_are_what_the_schema_says() {
             assert!(found.is_empty(), "{value}\n{}", found.join("\n"));
         }
     }
+    let out = std::path::Path::new(&table).with_file_name("out.jsonl");
+    let _ = std::fs::remove_file(&out);
+    for each in ["1", "0"] {
+        tool::ok(&["audit", &net, "--inputs", &table, "--lines", out.to_str().unwrap(), "--each", each]);
+        let written = std::fs::read_to_string(&out).unwrap();
+        let head: Value = serde_json::from_str(written.lines().next().unwrap()).unwrap();
+        let found = faults(&root["$defs"]["audit_made"], &root, &head, "audit_made");
+        assert!(found.is_empty(), "{head}\n{}", found.join("\n"));
+    }
 }
 
 #[test]

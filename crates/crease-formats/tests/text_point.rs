@@ -123,7 +123,11 @@ fn npy_arrays_of_all_kinds() {
         fault(&npy("<f4", "False", "()", &f32::INFINITY.to_le_bytes())),
         "v is infinite; a point needs finite numbers"
     );
-    assert!(fault(&npy("<c16", "False", "()", &[0; 16])).contains("its numbers are of type '<c16'"));
+    assert!(fault(&npy("<c16", "False", "()", &[0; 16])).contains("its numbers are of type '<c16';"));
+    // where it is, whichever axis runs fastest
+    let one: Vec<u8> = [0.0, 0.0, f64::NAN, 0.0, 0.0, 0.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    assert_eq!(fault(&npy("<f8", "False", "(3, 2)", &one)), "v[1, 0] is NaN; a point needs finite numbers");
+    assert_eq!(fault(&npy("<f8", "True", "(3, 2)", &one)), "v[2, 0] is NaN; a point needs finite numbers");
     assert!(fault(&npy("<f8", "False", "(99999999999,)", &[])).contains("2^27"));
     assert!(fault(&npy("<f8", "False", "(3,)", &doubles)).contains("does not match 48 bytes"));
     assert!(fault(&npy("<f8", "False", "(0,)", &[])).contains("empty axis"));

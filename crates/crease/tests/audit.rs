@@ -1,6 +1,6 @@
 //! Audits against the reference interpreter: gradients of conventions are those of derived programs, run exactly; values are those of the program; verdicts agree with difference quotients.
 
-use crease::audit::{Case, Options, Quiet, audit};
+use crease::audit::{Before, Case, Finding, Made, Of, Options, Quiet, audit};
 use crease::{Conv2d, How, Limits, Program, Rational, Shape, Tape, Tensor, Window, abs, gradient, relu, run};
 use crease_core::local::{localize, sweeps};
 use crease_core::random::SplitMix64;
@@ -112,4 +112,98 @@ fn it_stops_when_told_and_goes_on_with_what_is_known() {
     assert_eq!((report.summary.inputs, report.summary.done), (40, report.findings.len()));
     let line = report.findings[0].line();
     assert_eq!(crease::audit::Finding::from_line(&line).unwrap(), report.findings[0]);
+}
+
+/// A number, its name and its label, as an input of a scalar program.
+fn one(name: &str, x: Rational, label: Option<usize>) -> Vec<Case> {
+    vec![Case { label, ..Case::new(name, vec![Tensor::scalar(x)]) }]
+}
+
+/// Whatever changes what is found is told, and nothing else is.
+#[test]
+fn findings_know_what_they_were_made_with() {
+    let tenth: Rational = "1/10".parse().unwrap();
+    let p = crease::trace(1, |x| relu(x[0])).unwrap();
+    let usual = Options::default();
+    let made = Made::new(&p, &one("a", tenth.clone(), Some(1)), &usual);
+    let told = |now: Made| match Made::from_line(&made.line()).unwrap().against(&now) {
+        Ok(Before::Same) => "same".to_string(),
+        Ok(Before::OtherLimits) => "limits".into(),
+        Err(e) => e.to_string(),
+    };
+    let with = |options: Options| told(Made::new(&p, &one("a", tenth.clone(), Some(1)), &options));
+    let at = |cases: Vec<Case>| told(Made::new(&p, &cases, &usual));
+    assert_eq!(with(usual.clone()), "same");
+    assert_eq!(
+        with(Options { threads: 7, limits: Limits::default().within(std::time::Duration::ZERO), ..usual.clone() }),
+        "same"
+    );
+    let bent = crease::trace(1, |x| abs(x[0])).unwrap();
+    assert_eq!(told(Made::new(&bent, &one("a", tenth.clone(), Some(1)), &usual)), "of another network");
+    // the double next to one tenth, and one tenth: as doubles they are the same
+    let near = Rational::from_f64(0.1).unwrap();
+    assert_eq!((near.to_f64(), tenth.to_f64()), (0.1, 0.1));
+    assert_eq!(at(one("a", near, Some(1))), "of other inputs");
+    assert_eq!(at(one("b", tenth.clone(), Some(1))), "of other inputs");
+    assert_eq!(at(one("a", tenth.clone(), Some(2))), "of other inputs");
+    assert_eq!(at(one("a", tenth.clone(), None)), "of other inputs");
+    assert_eq!(
+        at([one("a", tenth.clone(), Some(1)), one("a", tenth.clone(), Some(1))].concat()),
+        "of 1 inputs, and now there are 2"
+    );
+    assert_eq!(with(Options { of: Of::Loss, ..usual.clone() }), "of the outputs, and not of the loss");
+    assert_eq!(with(Options { certify: false, ..usual.clone() }), "with certificates");
+    assert_eq!(with(Options { seed: 3, ..usual.clone() }), "with the seed 0, and not 3");
+    assert_eq!(with(Options { ties: 3, ..usual.clone() }), "with other numbers of margins and ties listed");
+    let fewer = usual.presets[..1].to_vec();
+    assert_eq!(
+        with(Options { presets: fewer, ..usual.clone() }),
+        "with the conventions `torch`, `jax`, `torch, max=first`, and not `torch`"
+    );
+    // another convention of the same name
+    let mut renamed = usual.presets.clone();
+    renamed[0].1 = crease::Selection::jax();
+    assert!(with(Options { presets: renamed, ..usual.clone() }).starts_with("with the conventions"));
+    let each = Some(std::time::Duration::from_secs_f64(0.123_456_789));
+    assert_eq!(with(Options { each, ..usual.clone() }), "limits");
+    assert_eq!(with(Options { limits: Limits { bits: 64, ..Limits::default() }, ..usual.clone() }), "limits");
+    assert_eq!(with(Options { limits: Limits { conflicts: 5, ..Limits::default() }, ..usual.clone() }), "limits");
+    let slow = Made::new(&p, &one("a", tenth.clone(), Some(1)), &Options { each, ..usual.clone() });
+    assert_eq!(Made::from_line(&slow.line()).unwrap(), slow);
+    assert!(Made::from_line("{\"audit\":\"net\",\"hash\":\"0\"}").is_err());
+}
+
+/// What is read again is what was written, to the last bit of each number.
+#[test]
+fn lines_of_findings_read_the_same_again() {
+    let mut random = SplitMix64::new(5);
+    let p = crease::trace(2, |x| relu(x[0] * 0.3) + crease::exp(x[1])).unwrap();
+    let mut number = || Tensor::scalar(Rational::from_f64(random.below(1 << 40) as f64 * 1e-11).unwrap());
+    let cases: Vec<Case> = (0..200).map(|i| Case::new(format!("{i}"), vec![number(), number()])).collect();
+    for finding in audit(&p, &cases, &Options::default(), &Quiet).unwrap().findings {
+        assert_eq!(Finding::from_line(&finding.line()).unwrap(), finding);
+    }
+}
+
+/// Only what a limit kept from being known is said to be limited.
+#[test]
+fn a_limit_that_was_met_is_told() {
+    let none = Options { each: Some(std::time::Duration::ZERO), ..Options::default() };
+    let found = |p: &Program, x: i64, options: &Options| {
+        let case = vec![Case::new("x", vec![Tensor::scalar(Rational::from(x))])];
+        audit(p, &case, options, &Quiet).unwrap().findings.remove(0)
+    };
+    let p = crease::trace(1, |x| relu(x[0])).unwrap();
+    let (slow, quick) = (found(&p, 0, &none), found(&p, 0, &Options::default()));
+    assert!(slow.limited && slow.verdict() == "unknown", "{slow:?}");
+    assert!(!quick.limited && quick.verdict() == "no", "{quick:?}");
+    // no time helps where there is no value
+    let p = crease::trace(1, |x| crease::log(x[0])).unwrap();
+    let nowhere = found(&p, -1, &Options::default());
+    assert!(!nowhere.limited && nowhere.error.is_some(), "{nowhere:?}");
+    // zero, which no number of bits shows
+    let p = crease::trace(1, |x| relu(crease::exp(x[0]) * crease::exp(-x[0]) - 1.0)).unwrap();
+    let few = Options { limits: Limits { bits: 64, ..Limits::default() }, ..Options::default() };
+    let undecided = found(&p, 1, &few);
+    assert!(undecided.limited && undecided.verdict() == "unknown", "{undecided:?}");
 }

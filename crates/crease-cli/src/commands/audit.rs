@@ -8,12 +8,10 @@ use crate::source::SourceArgs;
 use crate::writer::{self, Writer};
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
-use crease::audit::{Case, Finding, Of, Options, Watch, audit, page};
-use crease_core::Program;
+use crease::audit::{Before, Finding, Made, Of, Options, Watch, audit, check, page};
 use crease_core::differentiate::Selection;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -98,9 +96,12 @@ impl Audit {
             threads: self.threads.map_or(cores, |n| n as usize),
             ..usual
         };
+        ensure!(self.html.is_none() || self.html != self.lines, "--lines and --html name the same file");
         let html = Writer::optional(self.html.as_deref())?;
-        let head = head(&source.program, &cases, &options);
-        let watch = Desk::new(self.lines.as_deref(), &head, cases.len(), self.json)?;
+        // what cannot be audited leaves no file behind
+        check(&source.program, &cases, &options).map_err(|e| anyhow!("{e}"))?;
+        let made = Made::new(&source.program, &cases, &options);
+        let watch = Desk::new(self.lines.as_deref(), &made, self.json)?;
         let report = audit(&source.program, &cases, &options, &watch).map_err(|e| anyhow!("{e}"))?;
         watch.close()?;
         if let Some(html) = html {
@@ -123,38 +124,42 @@ impl Audit {
     }
 }
 
-/// The first line of a file of findings: of what they are.
-fn head(p: &Program, cases: &[Case], options: &Options) -> String {
-    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
-    // a hash takes all that is written to it
-    let _ = write!(hash, "{p}");
-    for case in cases {
-        let _ = write!(hash, "{:?}", case.label);
-        case.point.iter().flat_map(|t| t.data()).for_each(|x| hash.add(&x.to_f64().to_bits().to_le_bytes()));
+/// A file of findings, to be added to, and those that it has already. Its first line tells what they were made with: with something else it is refused; with other limits the findings that met one are taken out, and
+/// the first line tells of the new ones.
+fn go_on(path: &Path, made: &Made) -> Result<(Writer, HashMap<usize, Finding>)> {
+    let name = path.display();
+    // a device or a pipe has nothing to go on with, and may have no end
+    let is_stream = std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
+    let old = if is_stream { String::new() } else { writer::whole_lines(path)? };
+    let mut all = old.lines();
+    let Some(head) = all.next() else {
+        let mut lines = Writer::appending(path, 0)?;
+        lines.put(made.line() + "\n")?;
+        return Ok((lines, HashMap::new()));
+    };
+    let before = Made::from_line(head).map_err(|e| {
+        anyhow!("{name}, line 1 does not tell what its findings were made with ({e}); give another name, or remove it")
+    })?;
+    let before = before.against(made).map_err(|e| anyhow!("{name} was made {e}; give another name, or remove it"))?;
+    let mut known = HashMap::new();
+    for (i, line) in all.enumerate() {
+        let finding = Finding::from_line(line).map_err(|e| anyhow!("{name}, line {}: {e}", i + 2))?;
+        ensure!(finding.input < made.inputs, "{name}, line {}: there is no input {}", i + 2, finding.input);
+        known.insert(finding.input, finding);
     }
-    options.presets.iter().for_each(|(name, _)| hash.add(name.as_bytes()));
-    let of = if options.of == Of::Loss { "loss" } else { "outputs" };
-    let of =
-        serde_json::json!({ "audit": p.name(), "of": of, "inputs": cases.len(), "hash": format!("{:016x}", hash.0) });
-    of.to_string()
-}
-
-/// The hash of Fowler, Noll and Vo, in 64 bits: the same everywhere and for good.
-struct Fnv(u64);
-
-impl Fnv {
-    fn add(&mut self, bytes: &[u8]) {
-        for b in bytes {
-            self.0 = (self.0 ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
+    let kept = match before {
+        Before::Same => old.len(),
+        Before::OtherLimits => {
+            known.retain(|_, f| !f.limited);
+            let mut whole = made.line() + "\n";
+            let mut findings: Vec<&Finding> = known.values().collect();
+            findings.sort_by_key(|f| f.input);
+            findings.iter().for_each(|f| whole.extend([&*f.line(), "\n"]));
+            Writer::file(path)?.all(&whole)?;
+            whole.len()
         }
-    }
-}
-
-impl Write for Fnv {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.add(text.as_bytes());
-        Ok(())
-    }
+    };
+    Ok((Writer::appending(path, kept)?, known))
 }
 
 /// Where findings arrive.
@@ -175,37 +180,17 @@ struct State {
 }
 
 impl Desk {
-    fn new(path: Option<&Path>, head: &str, inputs: usize, json: bool) -> Result<Desk> {
-        let mut known = HashMap::new();
-        let lines = match path {
-            None => None,
+    fn new(path: Option<&Path>, made: &Made, json: bool) -> Result<Desk> {
+        let (lines, known) = match path {
+            None => (None, HashMap::new()),
             Some(path) => {
-                let old = writer::whole_lines(path)?;
-                let mut all = old.lines();
-                match all.next() {
-                    None => {}
-                    Some(first) if first == head => {}
-                    Some(_) => bail!(
-                        "{} holds an audit of something else, or of other inputs; give another name or remove it",
-                        path.display()
-                    ),
-                }
-                for (i, line) in all.enumerate() {
-                    let finding =
-                        Finding::from_line(line).map_err(|e| anyhow!("{}, line {}: {e}", path.display(), i + 2))?;
-                    ensure!(finding.input < inputs, "{}, line {}: there is no such input", path.display(), i + 2);
-                    known.insert(finding.input, finding);
-                }
-                let mut lines = Writer::appending(path, old.len())?;
-                if old.is_empty() {
-                    lines.put(format!("{head}\n"))?;
-                }
-                Some(lines)
+                let (lines, known) = go_on(path, made)?;
+                (Some(lines), known)
             }
         };
         let (done, tied) = (known.len(), known.values().filter(|f| f.tied > 0).count());
         let state = State { lines, done, tied, progress: Progress::new(), fault: None };
-        let desk = Desk { known, state: RefCell::new(state), inputs, json };
+        let desk = Desk { known, state: RefCell::new(state), inputs: made.inputs, json };
         if json {
             let mut old: Vec<&Finding> = desk.known.values().collect();
             old.sort_by_key(|f| f.input);

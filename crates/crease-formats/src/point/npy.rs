@@ -32,7 +32,12 @@ impl Header {
         let text = std::str::from_utf8(&text).map_err(|_| fault("its header is not text"))?;
         let field = |key: &str| field(text, key).ok_or_else(|| fault(format!("its header has no `{key}`")));
         let kind = field("descr")?;
-        let kind = Kind::parse(kind).ok_or_else(|| fault(format!("its numbers are of type {}", cut(kind))))?;
+        let kind = Kind::parse(kind).ok_or_else(|| {
+            fault(format!(
+                "its numbers are of type {}; what is read are f4, f8, integers and truth values",
+                quoted(kind)
+            ))
+        })?;
         let fortran = field("fortran_order")?.starts_with("True");
         let shape = dims(field("shape")?).ok_or_else(|| fault("its shape cannot be read"))?;
         let shape = Shape::new(shape).map_err(|e| fault(e.to_string()))?;
@@ -46,10 +51,26 @@ impl Header {
             return Err(fault(format!("shape {shape} of {size}-byte numbers does not match {} bytes", data.len())));
         }
         let mut values = Vec::with_capacity(shape.len());
-        for raw in data.chunks_exact(size) {
-            values.push(self.kind.number(raw).map_err(|what| PointError::NotFinite { name: name.into(), what })?);
+        for (i, raw) in data.chunks_exact(size).enumerate() {
+            let unfit = |what| PointError::NotFinite { name: format!("{name}{}", self.place(shape, i)), what };
+            values.push(self.kind.number(raw).map_err(unfit)?);
         }
         Ok(if self.fortran { row_major(shape, &values) } else { values })
+    }
+
+    /// The index of a number that is stored as number `i`, such as `[3, 0]`; nothing where there is one only.
+    fn place(&self, shape: &Shape, mut i: usize) -> String {
+        let mut index: Vec<usize> = shape.dims().to_vec();
+        let mut next = |size: &mut usize| {
+            let length = *size;
+            *size = i % length;
+            i /= length;
+        };
+        match self.fortran {
+            true => index.iter_mut().for_each(&mut next),
+            false => index.iter_mut().rev().for_each(&mut next),
+        }
+        if index.is_empty() { String::new() } else { format!("{index:?}") }
     }
 }
 
@@ -217,6 +238,8 @@ fn row_major(shape: &Shape, values: &[Rational]) -> Vec<Rational> {
     out
 }
 
-fn cut(text: &str) -> String {
-    text.chars().take(16).collect()
+/// What stands in quotes at the start of a text, with them, or else its first letters.
+fn quoted(text: &str) -> String {
+    let inside = text.strip_prefix('\'').and_then(|t| t.split_once('\'')).map(|t| format!("'{}'", t.0));
+    inside.unwrap_or_else(|| text.to_string()).chars().take(16).collect()
 }

@@ -123,7 +123,13 @@ pub fn read_npz(bytes: &[u8], want: usize) -> Result<Vec<Sample>, SampleError> {
             "both `{name}` and `{other}` of it have rows of {want} numbers; keep one"
         )));
     }
-    let labels = point.iter().find(|(other, shape, _)| *other != name && shape.len() == n);
+    let mut all = point.iter().filter(|(other, shape, _)| *other != name && shape.len() == n);
+    let labels = all.next();
+    if let (Some((one, ..)), Some((other, ..))) = (labels, all.next()) {
+        return Err(SampleError::Array(format!(
+            "both `{one}` and `{other}` of it may be labels of `{name}`; keep one"
+        )));
+    }
     let row = |(i, row): (usize, &[Rational])| {
         let place = format!("row {i}");
         let label = labels.map(|(_, _, all)| label(&place, &all[i])).transpose()?;

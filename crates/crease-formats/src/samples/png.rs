@@ -1,12 +1,15 @@
 //! Pictures in PNG: grey or coloured, 1 to 16 bits, with a palette or without, not interlaced.
 //!
-//! Bytes enter, numbers of pixels leave. What a picture unpacks to follows from its size and is limited to [`LARGEST`]; checksums of chunks are not compared, that of the data is.
+//! Bytes enter, numbers of pixels leave. What a picture unpacks to follows from its size and is limited to [`LARGEST`] bytes and [`MOST`] numbers; checksums of chunks are not compared, that of the data is.
 
 use super::SampleError;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
 /// The most bytes of an unpacked picture.
 const LARGEST: usize = 1 << 28;
+
+/// The most numbers of a picture, which is the most that one value may have. A byte holds up to eight pixels, and a pixel is up to three numbers.
+const MOST: usize = 1 << 27;
 
 /// The pixels of a picture, row by row, the channels of a pixel together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +95,11 @@ impl Header {
         let line = self.width.checked_mul(bits * stored).map(|n| n.div_ceil(8));
         let size = line.and_then(|n| n.checked_add(1)?.checked_mul(self.height)).filter(|&n| n <= LARGEST);
         let (Some(line), Some(size)) = (line, size) else { return fault("it has more than 2^28 bytes of pixels") };
+        let channels = if self.palette { 3 } else { stored - usize::from(stored % 2 == 0) };
+        let numbers = self.width.checked_mul(self.height).and_then(|n| n.checked_mul(channels));
+        if numbers.is_none_or(|n| n > MOST) {
+            return fault("it has more than 2^27 numbers");
+        }
         let Ok(data) = decompress_to_vec_zlib_with_limit(packed, size) else {
             return fault("its pixels do not unpack");
         };
@@ -100,7 +108,7 @@ impl Header {
         }
         let step = (bits * stored).div_ceil(8);
         let mut above = vec![0u8; line];
-        let mut out = Vec::with_capacity(self.width * self.height * stored);
+        let mut out = Vec::with_capacity(self.width * self.height * channels);
         let most = if bits == 16 { u16::MAX } else { 255 };
         for row in data.chunks_exact(line + 1) {
             let mut now = row[1..].to_vec();
@@ -129,7 +137,6 @@ impl Header {
             }
             above = now;
         }
-        let channels = if self.palette { 3 } else { stored - usize::from(stored % 2 == 0) };
         Ok(Picture { width: self.width, height: self.height, channels, data: out, most })
     }
 }
@@ -213,6 +220,8 @@ mod tests {
         assert!(told(&png(2, 1, 8, 0, &[], &[0, 1, 2, 3, 4])).contains("do not unpack"));
         assert!(told(&png(2, 1, 8, 0, &[], &[9, 1, 2])).contains("not known: 9"));
         assert!(told(&png(u32::MAX, u32::MAX, 16, 6, &[], &[0])).contains("2^28"));
+        // few bytes, but a pixel for each of their bits, and three numbers for each pixel
+        assert!(told(&png(1 << 16, 1 << 15, 1, 3, &[0; 6], &[0])).contains("2^27 numbers"));
         assert!(told(&png(0, 1, 8, 0, &[], &[0])).contains("no pixels"));
         assert!(told(&png(1, 1, 8, 3, &[], &[0, 4])).contains("palette"));
         assert!(told(&png(1, 1, 3, 0, &[], &[0, 4])).contains("3 bits"));

@@ -17,6 +17,9 @@ pub struct Finding {
     /// Why nothing more is known of this input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether a limit kept something from being known, such as the time for each input: with others it may be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub limited: bool,
     /// `exact`, or `enclosed` if some coefficients are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arithmetic: Option<String>,

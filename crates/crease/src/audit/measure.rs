@@ -3,9 +3,9 @@
 use super::layers::{Kinks, layers};
 use super::{Case, Finding, Layer, Margin, Options, OutputFinding, Subgradients, Tie};
 use crate::check;
-use crease_core::local::{LocalModel, Node, NodeId, Precision, localize_within};
-use crease_core::number::Mixed;
-use crease_core::{Limits, Program, Rational};
+use crease_core::local::{LocalError, LocalModel, Node, NodeId, Precision, localize_within};
+use crease_core::number::{Mixed, NumberError};
+use crease_core::{Limits, Program, Rational, RunFault};
 use crease_oracles::{ClarkeElement, Decision, Effort, Limit, OracleError, Session, Verdict};
 use std::collections::HashMap;
 use std::time::Instant;
@@ -26,6 +26,7 @@ pub(super) fn finding(p: &Program, input: usize, case: &Case, options: &Options)
         label: case.label,
         seconds: 0.0,
         error: None,
+        limited: false,
         arithmetic: None,
         exactly: None,
         tied: 0,
@@ -41,7 +42,10 @@ pub(super) fn finding(p: &Program, input: usize, case: &Case, options: &Options)
             describe(p, &model, options, &mut finding);
             decide(model, options, &limits, &mut finding);
         }
-        Err(e) => finding.error = Some(e.to_string()),
+        Err(e) => {
+            finding.limited = no_model(&e);
+            finding.error = Some(e.to_string());
+        }
     }
     finding.seconds = start.elapsed().as_secs_f64();
     finding
@@ -120,22 +124,24 @@ fn decide(model: LocalModel, options: &Options, limits: &Limits, finding: &mut F
     for (output, value) in values.iter().enumerate() {
         session.turn_to(output);
         let answer = match limits.stopped() {
-            Some(_) => Err(reason(&Limit::Time, options)),
-            None => answer(&session, options, limits).map_err(|e| e.to_string()),
+            Some(_) => Err((true, reason(&Limit::Time, options))),
+            None => answer(&session, options, limits).map_err(|e| (no_answer(&e), e.to_string())),
         };
         match answer {
             Ok(answer) => {
+                finding.limited |= answer.limited;
                 finding.outputs.push(answer.told(output, *value, below[output], options));
                 answers.push(Some(answer));
             }
-            Err(e) => {
+            Err((limited, why)) => {
+                finding.limited |= limited;
                 finding.outputs.push(OutputFinding {
                     output,
                     value: *value,
                     tied: below[output],
                     singleton: None,
                     differentiable: "unknown".into(),
-                    why: Some(e),
+                    why: Some(why),
                     certified: false,
                     size: 0.0,
                     apart: 0.0,
@@ -213,11 +219,21 @@ struct Answer {
     decision: Decision,
     certified: bool,
     presets: Vec<(String, Vec<Rational>)>,
+    /// Whether a limit kept something from being known.
+    limited: bool,
 }
 
 fn answer(session: &Session<'_>, options: &Options, limits: &Limits) -> Result<Answer, OracleError> {
     let effort = Effort { limits: limits.clone(), seed: options.seed, proof: options.certify, ..Effort::default() };
     let decision = session.differentiable(&effort)?;
+    let mut limited = match &decision.verdict {
+        Verdict::Yes(_) | Verdict::No(_) => false,
+        Verdict::Unknown { limit, .. } => match limit {
+            Limit::Conflicts(_) | Limit::Time | Limit::Stopped | Limit::Bits(_) => true,
+            // no flag or option moves that one
+            Limit::TooLarge => false,
+        },
+    };
     let singleton = match (&decision.verdict, session.model().kinks().is_empty()) {
         // it holds all Clarke subgradients, and there are two
         (Verdict::No(_), _) => Some(false),
@@ -226,7 +242,10 @@ fn answer(session: &Session<'_>, options: &Options, limits: &Limits) -> Result<A
             // by chance is not for certain
             Ok(known) if known.is_singleton() && !known.proved => None,
             Ok(known) => Some(known.is_singleton()),
-            Err(OracleError::Undecided { .. }) => None,
+            Err(OracleError::Undecided { .. }) => {
+                limited = true;
+                None
+            }
             Err(e) => return Err(e),
         },
     };
@@ -241,7 +260,7 @@ fn answer(session: &Session<'_>, options: &Options, limits: &Limits) -> Result<A
             presets.push((name.clone(), session.gradient_at_choices(&weights)?));
         }
     }
-    Ok(Answer { singleton, decision, certified, presets })
+    Ok(Answer { singleton, decision, certified, presets, limited })
 }
 
 impl Answer {
@@ -281,6 +300,26 @@ impl Answer {
             clarke_apart,
         }
     }
+}
+
+/// Whether a limit is why there is no local model, so that there may be one with others.
+fn no_model(e: &LocalError) -> bool {
+    match e {
+        LocalError::Undecided { .. } | LocalError::Inline(_) => true,
+        LocalError::Run(e) => matches!(
+            e.fault,
+            RunFault::TooLong { .. }
+                | RunFault::TooLarge { .. }
+                | RunFault::Stopped(_)
+                | RunFault::Number(NumberError::Undecided)
+        ),
+        _ => false,
+    }
+}
+
+/// The same of an oracle.
+fn no_answer(e: &OracleError) -> bool {
+    matches!(e, OracleError::Undecided { .. } | OracleError::Number(NumberError::Undecided))
 }
 
 fn reason(limit: &Limit, options: &Options) -> String {

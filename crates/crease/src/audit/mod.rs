@@ -23,12 +23,14 @@
 
 mod finding;
 mod layers;
+mod made;
 mod measure;
 mod page;
 mod pool;
 mod summary;
 
 pub use finding::{Finding, Layer, Margin, OutputFinding, Subgradients, Tie};
+pub use made::{Before, Made, Mismatch, Reach};
 pub use page::page;
 pub use pool::{Quiet, Watch};
 pub use summary::{LayerSummary, Summary};
@@ -168,6 +170,22 @@ pub fn audit(p: &Program, cases: &[Case], options: &Options, watch: &dyn Watch) 
     let findings = pool::run(&network, cases, options, watch);
     let summary = Summary::new(&findings, cases.len());
     Ok(Report { findings, summary })
+}
+
+/// Whether a network can be audited at these inputs: what [`audit`] finds out before it begins.
+///
+/// ```
+/// use crease::audit::{check, AuditError, Options};
+/// let p = crease::trace(1, |x| crease::relu(x[0]))?;
+/// assert!(matches!(check(&p, &[], &Options::default()), Err(AuditError::NoInputs)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`audit`].
+pub fn check(p: &Program, cases: &[Case], options: &Options) -> Result<(), AuditError> {
+    Network::new(p, cases, options).map(drop)
 }
 
 /// A network, and the programs that are asked about: itself, or its loss at each label.
