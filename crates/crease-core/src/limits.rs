@@ -158,7 +158,7 @@ named! {
     bits: u32, local_bits: u64, conflicts: u64, cells: u64, gradients: usize, visits: usize, margins: usize,
     basis: u64, terms: usize, rounds: usize,
     graph oracles: usize, normal_form oracles: usize, equality oracles: usize, attempts oracles: u32,
-    directions oracles: u64, rewriting oracles: usize, atoms oracles: usize, tableau oracles: usize,
+    drawn oracles: u64, rewriting oracles: usize, atoms oracles: usize, tableau oracles: usize,
     polynomial oracles: usize, parts oracles: usize, choices oracles: usize, spread oracles: usize,
     generic oracles: usize, norms oracles: usize, hull oracles: usize,
 }
@@ -220,7 +220,7 @@ pub struct OracleLimits {
     /// Directions that are drawn for a gradient before giving up. One is enough with probability one.
     pub attempts: u32,
     /// Directions that are drawn for a list of gradients where coefficients are enclosed.
-    pub directions: u64,
+    pub drawn: u64,
     /// Terms on rewriting a model in relus, which a search for a verdict starts from.
     pub rewriting: usize,
     /// The most atoms of that search.
@@ -250,7 +250,7 @@ impl OracleLimits {
         normal_form: 50_000_000,
         equality: 5_000_000,
         attempts: 40,
-        directions: 64,
+        drawn: 64,
         rewriting: 50_000_000,
         atoms: 2_000_000,
         tableau: 40_000_000,

@@ -353,9 +353,9 @@ fn enclosed(
     // where norms are, along axes first: there many of them are rational numbers
     let round =
         (0..model.len()).any(|i| session.nodes_below(from)[i] && matches!(model.node(model.node_id(i)), Node::Norm(_)));
-    let axes = if round { (2 * model.dimension() as u64).min(session.limits().directions) } else { 0 };
+    let axes = if round { (2 * model.dimension() as u64).min(session.limits().drawn) } else { 0 };
     let along_axes = (0..axes).map(|k| session.clarke_along(&axis(model.dimension(), k)));
-    let random = (0..session.limits().directions).map(|seed| session.clarke_element(seed).map(Some));
+    let random = (0..session.limits().drawn).map(|seed| session.clarke_element(seed).map(Some));
     for found in along_axes.chain(random) {
         limit = limits.stopped().map(EnumerateLimit::of);
         if limit.is_some() {
