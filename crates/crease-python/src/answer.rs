@@ -49,12 +49,12 @@ impl Answer {
     fn rows<'py>(
         &self,
         py: Python<'py>,
-        of: impl Fn(&Neighbour) -> &[Rational] + Sync,
+        of: impl Fn(&Neighbour) -> &[Rational] + Send,
     ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         let Said::All(a) = &self.said else { return Ok(None) };
         let dimension = a.at.model().dimension();
         let found = &a.found.gradients;
-        let numbers: Vec<f64> = py.detach(|| found.iter().flat_map(|n| of(n)).map(Rational::to_f64).collect());
+        let numbers: Vec<f64> = py.detach(|| found.iter().flat_map(of).map(Rational::to_f64).collect());
         PyArray1::from_vec(py, numbers).reshape([found.len(), dimension]).map(Some)
     }
 }

@@ -27,8 +27,8 @@ pub fn clarke_cubes(
     let at = point(p, &p.leaves(args, None)?)?;
     let cancel = Cancel::new();
     let wish = Wish::new(p, how, &cancel)?;
-    let work = || ask_about::cubes(&p.core, &at, &cube, wanted, &wish.ask());
-    let cubes = interruptible(py, &cancel, work)?.map_err(raise)?;
+    let work = || ask_about::cubes(&p.core, &at, &cube, wanted, &wish.ask()).map_err(raise);
+    let cubes = interruptible(py, &cancel, work)??;
     Ok(cubes.iter().map(Cube::to_string).collect())
 }
 

@@ -25,8 +25,8 @@ pub fn differentiable_in(
     let at = point(p, &p.leaves(args, None)?)?;
     let cancel = Cancel::new();
     let wish = Wish::new(p, how, &cancel)?;
-    let work = || ask_about::differentiable_in(&p.core, &at, &cube, &wish.ask());
-    sent(&interruptible(py, &cancel, work)?.map_err(raise)?)
+    let work = || ask_about::differentiable_in(&p.core, &at, &cube, &wish.ask()).map_err(raise);
+    sent(&interruptible(py, &cancel, work)??)
 }
 
 /// What searches in parts say together. `missing` says why some are not there: `time` or `stopped`.
