@@ -126,7 +126,7 @@ def main():
             print(f"  not read: {line}")
         wrong += faults
     else:
-        print("networks: skipped, there is no ../shared/data/onnx")
+        print("networks: skipped, none were given")
     for line in wrong[:40]:
         print(f"  WRONG {line}")
     sys.exit(1 if wrong else 0)

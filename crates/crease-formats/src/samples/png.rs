@@ -221,7 +221,7 @@ mod tests {
         assert!(told(&png(2, 1, 8, 0, &[], &[9, 1, 2])).contains("not known: 9"));
         assert!(told(&png(u32::MAX, u32::MAX, 16, 6, &[], &[0])).contains("2^28"));
         // few bytes, but a pixel for each of their bits, and three numbers for each pixel
-        assert!(told(&png(1 << 16, 1 << 15, 1, 3, &[0; 6], &[0])).contains("2^27 numbers"));
+        assert!(told(&png(1 << 16, 1 << 14, 1, 3, &[0; 6], &[0])).contains("2^27 numbers"));
         assert!(told(&png(0, 1, 8, 0, &[], &[0])).contains("no pixels"));
         assert!(told(&png(1, 1, 8, 3, &[], &[0, 4])).contains("palette"));
         assert!(told(&png(1, 1, 3, 0, &[], &[0, 4])).contains("3 bits"));
