@@ -1,5 +1,6 @@
 //! From programs to compiled programs, and which engine takes which.
 
+use crate::apart::{self, apart};
 use crate::compiled::Compiled;
 use crate::error::EngineError;
 use crate::executable::{Beside, Code, Executable};
@@ -45,6 +46,9 @@ fn code<T: Float>(
         return Err(EngineError::Nested { name: p.name().into(), limit: MOST_NESTED });
     }
     let p = &*short_loops_unrolled(p, options)?;
+    let p = &*calls_expanded(p);
+    let together = options.agreement == Agreement::Rounding;
+    let p = &*apart(p, apart::How { together, inline: true })?;
     if suits_scalar(p, options.form, explain) {
         let flat = flatten(&scalar_form(p)?, options)?;
         if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), None) {
@@ -63,7 +67,7 @@ fn code<T: Float>(
         bodies.push(code(body, options, &mut inside, depth + 1)?);
         inside.lines().iter().for_each(|line| explain.say(format!("in the loop of `{}`: {line}", body.name())));
     }
-    Ok(Arc::new(tensor::build(&flat, bodies, manner, options.threads, &options.limits, explain)?))
+    Ok(Arc::new(tensor::build(&flat, (bodies, depth > 0), manner, options.threads, &options.limits, explain)?))
 }
 
 /// Loops that take no more steps in all their turns are unrolled: what they compute is worth less than running code in turns.
@@ -77,6 +81,17 @@ fn short_loops_unrolled<'p>(p: &'p Program, options: &Options) -> Result<Cow<'p,
         (Form::Auto, steps) => steps <= SHORT,
     };
     Ok(if unrolled { Cow::Owned(unroll(p)?) } else { Cow::Borrowed(p) })
+}
+
+/// The same program without calls if there are loops in what it calls: those are looked for in the program itself.
+fn calls_expanded(p: &Program) -> Cow<'_, Program> {
+    let loops = |q: &Program| q.equations().any(|e| matches!(e.op, Op::Scan(_)));
+    let called = p.equations().any(|e| matches!(e.op, Op::Call(_))) && p.library().iter().any(|q| loops(q));
+    match called.then(|| inline(p)) {
+        Some(Ok(expanded)) => Cow::Owned(expanded),
+        // what is too large is refused when code is made of it
+        Some(Err(_)) | None => Cow::Borrowed(p),
+    }
 }
 
 /// How many steps all loops of a program and its library take at least; none without loops.
@@ -188,8 +203,7 @@ pub(crate) fn value_and_grad<T: Float>(
         Agreement::Rounding => short_loops_unrolled(p, options)?,
     };
     let p = &*unrolled;
-    let own_joints = p.library().iter().any(|q| q.callees().iter().any(|c| c.joint.is_some()))
-        || p.callees().iter().any(|c| c.joint.is_some());
+    let own_joints = has_joints(p);
     let through = options.how.technique_of("") == Technique::Auto;
     let mut explain = Explain::default();
     let scalar_output = matches!(output_shapes(p)[..], [ref one] if one.is_scalar());
@@ -203,7 +217,7 @@ pub(crate) fn value_and_grad<T: Float>(
         let flat = flatten(&scalar_form(p)?, options)?;
         if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(p)), Some(&options.how.selection)) {
             if prefers_native(&estimate::gradient(&code, &flat), options, &mut explain) {
-                let derived = gradient(&*held(p, options)?, &wrt, &options.how)?;
+                let derived = gradient(&*prepared(p, options)?, &wrt, &options.how)?;
                 let flat = flatten(&scalar_form(&derived)?, options)?;
                 if let Ok(code) = scalar::build(&flat, &lens(&output_shapes(&derived)), None)
                     && let Some((machine, lanes)) = machine(&flat, &code, &derived, options, &mut explain)
@@ -224,7 +238,7 @@ pub(crate) fn value_and_grad<T: Float>(
             return Compiled::new(code, p, reference, options, explain, shapes);
         }
     }
-    compile_for(&gradient(&*held(p, options)?, &wrt, &options.how)?, reference, options)
+    compile_for(&gradient(&*prepared(p, options)?, &wrt, &options.how)?, reference, options)
 }
 
 /// How long a program is run if nobody says how often, in nanoseconds. So compilation never takes longer unasked.
@@ -285,13 +299,13 @@ fn machine<T: Float>(
 /// See [`crate::jvp`].
 pub(crate) fn jvp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     let reference = Reference::new(p, Derive::Jvp(options.how.clone()));
-    compile_for(&differentiate::jvp(&*held(p, options)?, &options.how)?, reference, options)
+    compile_for(&differentiate::jvp(&*prepared(p, options)?, &options.how)?, reference, options)
 }
 
 /// See [`crate::vjp`].
 pub(crate) fn vjp<T: Float>(p: &Program, options: &Options) -> Result<Compiled<T>, EngineError> {
     let reference = Reference::new(p, Derive::Vjp(options.how.clone()));
-    compile_for(&differentiate::vjp(&*held(p, options)?, &options.how)?, reference, options)
+    compile_for(&differentiate::vjp(&*prepared(p, options)?, &options.how)?, reference, options)
 }
 
 /// See [`crate::directional`].
@@ -312,6 +326,28 @@ pub(crate) fn clarke<T: Float>(p: &Program, options: &Options) -> Result<Compile
     compile(&simplify(&derived)?, options)
 }
 
+/// Whether somebody has written down a derivative of their own.
+fn has_joints(p: &Program) -> bool {
+    let joints = |q: &Program| q.callees().iter().any(|c| c.joint.is_some());
+    joints(p) || p.library().iter().any(|q| joints(q))
+}
+
+/// The same program in the form that is best differentiated: its loops taken apart, large padded tensors kept whole. The derivative then adds up in
+/// another order, so this is not done where every bit must agree.
+fn prepared<'p>(p: &'p Program, options: &Options) -> Result<Cow<'p, Program>, EngineError> {
+    if options.agreement == Agreement::Bits {
+        return Ok(Cow::Borrowed(p));
+    }
+    // a call that is differentiated in a way of its own stays one
+    let inline = options.how.technique_of("") == Technique::Auto && !has_joints(p);
+    let apart = apart(p, apart::How { together: true, inline })?;
+    let whole = match held(&apart)? {
+        Cow::Owned(whole) => Some(whole),
+        Cow::Borrowed(_) => None,
+    };
+    Ok(whole.map_or(apart, Cow::Owned))
+}
+
 /// Assemblies of fewer elements are seen through by differentiation.
 const LARGE: usize = 1 << 5;
 
@@ -320,9 +356,7 @@ const LARGE: usize = 1 << 5;
 /// Differentiation reads a view of an assembly where its numbers come from. For the windows of a padded image that gives
 /// tables of indices in place of loops, which no kernel recognises. So such an assembly is negated twice, through which nothing
 /// reads; the flat form takes both signs away again, and derivatives carry them along for nothing.
-///
-/// The derivative then adds up in another order, so this is not done where every bit must agree.
-fn held<'p>(p: &'p Program, options: &Options) -> Result<Cow<'p, Program>, EngineError> {
+fn held(p: &Program) -> Result<Cow<'_, Program>, EngineError> {
     let padding = |v: crease_core::Value| {
         p.definition(v).is_some_and(|i| matches!(p.equation(i).op, Op::Assemble { .. })) && p.shape(v).len() >= LARGE
     };
@@ -330,7 +364,7 @@ fn held<'p>(p: &'p Program, options: &Options) -> Result<Cow<'p, Program>, Engin
         (Op::View { layout: Layout::Strided { dims, .. }, .. }, [Atom::Value(v)]) => dims.len() > 1 && padding(*v),
         _ => false,
     };
-    if options.agreement == Agreement::Bits || !p.callees().is_empty() || !p.equations().any(|e| windows(&e)) {
+    if !p.callees().is_empty() || !p.equations().any(|e| windows(&e)) {
         return Ok(Cow::Borrowed(p));
     }
     let mut b = Builder::new(p.name());

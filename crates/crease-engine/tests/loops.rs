@@ -125,3 +125,43 @@ fn a_loop_behind_a_choice_does_no_harm() {
     assert!((out[0].data()[0] - (2f64.ln() - 1.0)).abs() < 1e-15);
     assert_eq!(out[1].data(), [1.0, 1.0, 0.5]);
 }
+
+/// By some inputs: what the adjoints of the others need is not computed, and the rest comes out as if it were.
+#[test]
+fn derivatives_by_some_inputs_are_those_by_all() {
+    let mut rng = SplitMix64::new(34);
+    let lasso = "program f(A[9, 14], b[9], lambda, rate) {
+        let x = repeat(40, x = zeros([14])) {
+          let y = x - rate * (transpose(A) @ (A @ x - b))
+          return relu(y - rate * lambda) - relu(-y - rate * lambda)
+        }
+        return dot(x, x) + lambda * norm1(x)
+      }";
+    let gru = "program f(x[30, 5], W[17, 17], V[17, 17], w[17, 5], out[17]) {
+        let h, error = scan(h = zeros([17]), x in x) {
+          let r = sigmoid(W @ h + w @ x)
+          let next = h + r * (tanh(V @ (r * h)) - h)
+          return next, abs(dot(out, next) - x[0])
+        }
+        return sum(error)
+      }";
+    for (text, some) in [(lasso, vec![1, 2]), (lasso, vec![3]), (gru, vec![1, 4]), (gru, vec![0]), (gru, vec![2, 3])] {
+        let p = main_of(text);
+        let mut at: Vec<Vec<f64>> = p.inputs().iter().map(|i| numbers(&mut rng, i.shape.len())).collect();
+        // steps short enough to stay where numbers are small
+        at.iter_mut().filter(|x| x.len() == 1).for_each(|x| x[0] = 0.02 + x[0].abs() / 50.0);
+        let tensor = |(x, i): (&Vec<f64>, &crease_core::Input)| Tensor::new(i.shape.clone(), x.clone()).unwrap();
+        let point: Vec<Tensor<f64>> = at.iter().zip(p.inputs()).map(tensor).collect();
+        let derived = run(&backprop(&p, &How::default()).unwrap(), &point).unwrap();
+        for agreement in [Agreement::Rounding, Agreement::Bits] {
+            let c = value_and_grad::<f64>(&p, &some, &Options::default().agreement(agreement)).unwrap();
+            let expected = [0].into_iter().chain(some.iter().map(|i| i + 1)).map(|k| &derived[k]);
+            for (got, expected) in outputs(&c, &at).iter().zip(expected) {
+                for (g, e) in got.iter().zip(expected.data()) {
+                    let close = (g - e).abs() <= 1e-10 * (1.0 + e.abs());
+                    assert!(if agreement == Agreement::Bits { g == e } else { close }, "{some:?}: {g}, {e}\n{text}");
+                }
+            }
+        }
+    }
+}

@@ -50,18 +50,10 @@ impl Wish {
                     ask.limits = ask.limits.clone().within(time);
                     ask.beside.1 = time;
                 }
-                "bits" => l.bits = value.extract()?,
                 "conflicts" => {
                     l.conflicts = value.extract()?;
                     ask.beside.0 = l.conflicts;
                 }
-                "cells" => l.cells = value.extract()?,
-                "gradients" => l.gradients = value.extract()?,
-                "exact_operations" => l.exact_operations = value.extract()?,
-                "local_operations" => l.local_operations = value.extract()?,
-                "interval_operations" => l.interval_operations = value.extract()?,
-                "basis" => l.basis = value.extract()?,
-                "steps" => l.steps = value.extract()?,
                 "output" => ask.output = value.extract()?,
                 "seed" => ask.seed = value.extract()?,
                 "directions" => ask.directions = value.extract()?,
@@ -78,9 +70,16 @@ impl Wish {
                         }
                     }
                 }
+                // `numbers` is in which numbers, as above
+                limit if Limits::names().any(|name| name == limit) => {
+                    l.set(limit, value.extract()?).map_err(|e| CreaseError::new_err(e.to_string()))?;
+                }
                 other => {
-                    let all = "time, bits, conflicts, cells, gradients, exact_operations, local_operations, interval_operations, basis, steps, output, seed, directions, report, numbers";
-                    return Err(CreaseError::new_err(format!("there is no option `{other}`; there are {all}")));
+                    let limits: Vec<&str> = Limits::names().filter(|name| *name != "numbers").collect();
+                    return Err(CreaseError::new_err(format!(
+                        "there is no option `{other}`; there are time, output, seed, directions, report, numbers, and limits: {}",
+                        limits.join(", ")
+                    )));
                 }
             }
         }

@@ -256,7 +256,7 @@ enum Level {
 /// Where the equations of the joint body go, and what passes between the parts.
 struct Parts {
     levels: Vec<Level>,
-    /// views that the second loop makes for itself, since what they read is smaller
+    /// views that the second loop makes for itself, since what they read is no larger
     made_again: Vec<bool>,
     /// values computed before the loop that a loop needs
     hoisted: Vec<Value>,
@@ -282,7 +282,7 @@ impl Joint {
             let level = e.args.iter().filter_map(|a| a.value()).map(|v| levels[v.index()]).max();
             let level = level.unwrap_or(Level::Constants);
             if let (Op::View { .. }, Some(source)) = (e.op, e.args.first().and_then(|a| a.value())) {
-                made_again[i] = p.shape(source).len() < p.shape(e.first).len();
+                made_again[i] = p.shape(source).len() <= p.shape(e.first).len();
             }
             levels.extend(std::iter::repeat_n(level, e.results));
         }

@@ -1,8 +1,9 @@
 //! Inner products of the rows of a matrix with one vector.
 //!
 //! Every number of the matrix is needed once, so memory decides how fast this is: several rows go by at once, since a machine
-//! fetches ahead along each of several streams, and each part of the vector is loaded once for all of them. The order of a
-//! sum depends on the number of rows and of columns, and on nothing else.
+//! fetches ahead along each of several streams, and each part of the vector is loaded once for all of them. If rows are short, adding up the lanes
+//! of their sums takes as long as the products; so as many rows as there are lanes are added up together, by turning over the square
+//! that their sums are. The order of a sum depends on the number of rows and of columns, and on nothing else.
 
 use crate::float::Float;
 use crate::isa::{Isa, Kernel, Simd};
@@ -21,15 +22,31 @@ pub(crate) struct Dots<'a, T> {
 
 /// Room for the lanes of the widest register.
 const WIDEST: usize = 16;
+/// Rows of fewer numbers are short.
+const SHORT: usize = 512;
 
 impl<T: Float> Kernel for Dots<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(mut self) {
+        let lanes = <T::V<I> as Simd<T>>::N;
+        let mut done = 0;
+        if self.x.len() < SHORT && lanes > 1 {
+            while done + lanes <= self.rows {
+                // two sums for each row, unless they are too many
+                if lanes * 2 < I::REGISTERS {
+                    self.square::<I, 2>(done);
+                } else {
+                    self.square::<I, 1>(done);
+                }
+                done += lanes;
+            }
+        }
         // as many rows as sums of theirs fit into registers, in groups of nearly equal size
         let most = if I::REGISTERS >= 32 { 12 } else { 6 };
-        let group = self.rows.div_ceil(self.rows.div_ceil(most).max(1)).max(1);
-        for i in (0..self.rows).step_by(group) {
+        let left = self.rows - done;
+        let group = left.div_ceil(left.div_ceil(most).max(1)).max(1);
+        for i in (done..self.rows).step_by(group) {
             match group.min(self.rows - i) {
                 1 => self.tile::<I, 1, 8>(i),
                 2 => self.tile::<I, 2, 4>(i),
@@ -49,6 +66,65 @@ impl<T: Float> Kernel for Dots<'_, T> {
 }
 
 impl<T: Float> Dots<'_, T> {
+    /// As many rows from number `i` on as a register has lanes, each with `N` sums.
+    #[inline(always)]
+    fn square<I: Isa, const N: usize>(&mut self, i: usize) {
+        let lanes = <T::V<I> as Simd<T>>::N;
+        let n = self.x.len();
+        let first = self.at as isize + i as isize * self.row;
+        let last = first + (lanes as isize - 1) * self.row;
+        let (low, high) = (first.min(last), first.max(last));
+        assert!(low >= 0 && high as usize + n <= self.matrix.len(), "rows of the matrix");
+        // SAFETY: all rows lie inside, just checked, and have as many numbers as the vector; of those `n - l` lie beyond number `l`; the
+        // instructions are those of the kernel
+        let total = unsafe {
+            let start = self.matrix.as_ptr().offset(first);
+            let zero = <T::V<I> as Simd<T>>::splat(T::NEG_ZERO);
+            let mut sums = [[zero; N]; WIDEST];
+            let mut l = 0;
+            while l + N * lanes <= n {
+                for k in 0..N {
+                    let at = l + k * lanes;
+                    let x = <T::V<I> as Simd<T>>::load(self.x.as_ptr().add(at));
+                    for (r, sum) in sums.iter_mut().enumerate().take(lanes) {
+                        let row = start.offset(r as isize * self.row);
+                        sum[k] = <T::V<I> as Simd<T>>::load(row.add(at)).times_plus(x, sum[k]);
+                    }
+                }
+                l += N * lanes;
+            }
+            while l < n {
+                let left = lanes.min(n - l);
+                let x = <T::V<I> as Simd<T>>::load_some(self.x.as_ptr().add(l), left);
+                for (r, sum) in sums.iter_mut().enumerate().take(lanes) {
+                    let row = start.offset(r as isize * self.row);
+                    sum[0] = <T::V<I> as Simd<T>>::load_some(row.add(l), left).times_plus(x, sum[0]);
+                }
+                l += left;
+            }
+            // in each round the rows of one half are added to those of the other, lanes in turn, until one row has the sums of all
+            let mut rows: [T::V<I>; WIDEST] = [zero; WIDEST];
+            for (row, sum) in rows.iter_mut().zip(&sums).take(lanes) {
+                *row = sum[1..].iter().fold(sum[0], |s, &x| Simd::<T>::add(s, x));
+            }
+            let mut half = lanes / 2;
+            while half > 0 {
+                for r in 0..half {
+                    let (low, high) = rows[r].interleave(rows[r + half]);
+                    rows[r] = Simd::<T>::add(low, high);
+                }
+                half /= 2;
+            }
+            rows[0]
+        };
+        let mut all = [T::NEG_ZERO; WIDEST];
+        // SAFETY: no register has more lanes
+        unsafe { Simd::<T>::store(total, all.as_mut_ptr()) };
+        for (r, &sum) in all.iter().enumerate().take(lanes) {
+            self.out[(self.to as isize + (i + r) as isize * self.step) as usize] = sum;
+        }
+    }
+
     /// `R` rows from number `i` on, each with `N` sums in registers.
     #[inline(always)]
     fn tile<I: Isa, const R: usize, const N: usize>(&mut self, i: usize) {

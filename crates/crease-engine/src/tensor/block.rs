@@ -480,7 +480,7 @@ impl<'a, T: Float> Kernel for Run<'a, '_, T> {
                             Target::Register(r) => registers.write(*r, len),
                             Target::Memory(b) => self.p.write_some(*b, start, len),
                         };
-                        apply(*unit, args, out, !self.how.exact, I::FMA);
+                        apply::<T, I>(*unit, args, out, !self.how.exact);
                         if self.how.checked && look {
                             fine &= all_finite(out);
                         }
@@ -505,8 +505,10 @@ impl<'a, T: Float> Kernel for Run<'a, '_, T> {
     }
 }
 
+/// For the instructions `I` alone: what is generic over them is compiled for each of them, with every function in its place. A loop that several kernels
+/// share may become a function of its own, which knows no vectors.
 #[inline(always)]
-fn apply<T: Float>(unit: Unit<T>, [a, b, c]: [Block<'_, T>; 3], out: &mut [T], vector: bool, fused: bool) {
+fn apply<T: Float, I: Isa>(unit: Unit<T>, [a, b, c]: [Block<'_, T>; 3], out: &mut [T], vector: bool) {
     macro_rules! one {
         ($f:expr) => {
             match a {
@@ -525,12 +527,14 @@ fn apply<T: Float>(unit: Unit<T>, [a, b, c]: [Block<'_, T>; 3], out: &mut [T], v
             }
         };
     }
-    units!(unit, vector, fused fused, one, two, pick([a, b, c], out));
+    units!(unit, vector, fused I::FMA, one, two, pick([a, b, c], out));
 }
 
 #[inline(always)]
 fn map1<T: Float>(out: &mut [T], a: &[T], f: impl Fn(T) -> T) {
-    out.iter_mut().zip(a).for_each(|(o, &a)| *o = f(a));
+    for (o, &a) in out.iter_mut().zip(a) {
+        *o = f(a);
+    }
 }
 
 #[inline(always)]
@@ -540,17 +544,23 @@ fn fill1<T: Float>(out: &mut [T], a: T, f: impl Fn(T) -> T) {
 
 #[inline(always)]
 fn map2<T: Float>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -> T) {
-    out.iter_mut().zip(a).zip(b).for_each(|((o, &a), &b)| *o = f(a, b));
+    for ((o, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        *o = f(a, b);
+    }
 }
 
 #[inline(always)]
 fn map_right<T: Float>(out: &mut [T], a: &[T], b: T, f: impl Fn(T, T) -> T) {
-    out.iter_mut().zip(a).for_each(|(o, &a)| *o = f(a, b));
+    for (o, &a) in out.iter_mut().zip(a) {
+        *o = f(a, b);
+    }
 }
 
 #[inline(always)]
 fn map_left<T: Float>(out: &mut [T], a: T, b: &[T], f: impl Fn(T, T) -> T) {
-    out.iter_mut().zip(b).for_each(|(o, &b)| *o = f(a, b));
+    for (o, &b) in out.iter_mut().zip(b) {
+        *o = f(a, b);
+    }
 }
 
 #[inline(always)]

@@ -62,6 +62,8 @@ pub(crate) struct Code<T> {
     manner: Manner,
     /// The code of the bodies of loops.
     bodies: Vec<Arc<dyn AnyCode<T>>>,
+    /// Whether this is the body of a loop: what it is given was looked at where it was made.
+    inside: bool,
 }
 
 enum Step<T> {
@@ -101,10 +103,10 @@ type Entry<T> = (*mut T, usize);
 // SAFETY: the pointers are filled in at the beginning of each run and used in that run only
 unsafe impl<T: Send> Send for Memory<T> {}
 
-/// Makes a plan, given the code of the bodies of loops.
+/// Makes a plan, given the code of the bodies of loops, and whether it is one.
 pub(crate) fn build<T: Float>(
     f: &Flat,
-    bodies: Vec<Arc<dyn AnyCode<T>>>,
+    (bodies, inside): (Vec<Arc<dyn AnyCode<T>>>, bool),
     manner: Manner,
     threads: usize,
     limits: &Limits,
@@ -291,16 +293,31 @@ pub(crate) fn build<T: Float>(
         // so that the space of each thread begins where a line of the caches does
         space = space.next_multiple_of(64);
     }
-    let inside = |s: &Step<T>| if let Step::Fused(f) = s { f.guarded() } else { 1 };
+    let skipped = |s: &Step<T>| if let Step::Fused(f) = s { f.guarded() } else { 1 };
     let guarded: usize = steps
         .iter()
         .zip(&guards)
-        .map(|(s, g)| if g.is_some() || matches!(s, Step::Fused(_)) { inside(s) } else { 0 })
+        .map(|(s, g)| if g.is_some() || matches!(s, Step::Fused(_)) { skipped(s) } else { 0 })
         .sum();
     if guarded > 0 {
         explain.say(format!("{guarded} operations run only where a selection asks for them"));
     }
-    Ok(Code { steps, guards, places, consts, truths, arena, space, positions, partial, threads, parts, manner, bodies })
+    Ok(Code {
+        steps,
+        guards,
+        places,
+        consts,
+        truths,
+        arena,
+        space,
+        positions,
+        partial,
+        threads,
+        parts,
+        manner,
+        bodies,
+        inside,
+    })
 }
 
 impl<T: Float> Executable<T> for Code<T> {
@@ -397,7 +414,7 @@ impl<T: Float> Code<T> {
             };
         }
         let true_or_false = self.truths.iter().all(|&b| all_truths(p.read(b)));
-        fine && true_or_false && (!self.manner.checked || inputs.at(point).all(all_finite))
+        fine && true_or_false && (!self.manner.checked || self.inside || inputs.at(point).all(all_finite))
     }
 
     /// Carries out one step; false if positions were none.

@@ -315,6 +315,9 @@ impl<T: Float> Kernel for Rows<'_, T> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let [k, n] = self.size;
+        if k * n <= NEAR && n >= <T::V<I> as Simd<T>>::N && <T::V<I> as Simd<T>>::N > 1 {
+            return self.in_registers::<I>();
+        }
         let out = &mut self.out[self.to..][..n];
         let x = |l: usize| self.x[(self.at as isize + l as isize * self.step) as usize];
         out.fill(T::ZERO);
@@ -340,6 +343,94 @@ impl<T: Float> Kernel for Rows<'_, T> {
         for l in l..k {
             let (w, row) = (x(l), &self.matrix[self.view.index(l, 0)..][..n]);
             out.iter_mut().zip(row).for_each(|(o, &r)| *o += w * r);
+        }
+    }
+}
+
+/// Matrices of so many numbers are near: reading them in another order than they lie costs nothing.
+const NEAR: usize = 1 << 14;
+
+impl<T: Float> Rows<'_, T> {
+    /// Columns in stretches whose sums stay in registers while all rows go by.
+    #[inline(always)]
+    fn in_registers<I: Isa>(mut self) {
+        let ([k, n], lanes) = (self.size, <T::V<I> as Simd<T>>::N);
+        let reach = (k as isize - 1) * self.step;
+        let (low, high) = (self.at as isize + reach.min(0), self.at as isize + reach.max(0));
+        // every element that is read or written lies inside, so that no single access has to be checked
+        assert!(low >= 0 && (high as usize) < self.x.len() && self.view.fits(k, n, self.matrix.len()));
+        assert!(self.view.column == 1 && self.to + n <= self.out.len());
+        let mut j = 0;
+        while j < n {
+            // so many sums at once that the machine need not wait for any
+            j = match (n - j).div_ceil(lanes) {
+                1 => self.stretch::<I, 1, 8>(j),
+                2 => self.stretch::<I, 2, 4>(j),
+                3 => self.stretch::<I, 3, 3>(j),
+                4 => self.stretch::<I, 4, 2>(j),
+                5 => self.stretch::<I, 5, 2>(j),
+                6 => self.stretch::<I, 6, 1>(j),
+                7 => self.stretch::<I, 7, 1>(j),
+                _ => self.stretch::<I, 8, 1>(j),
+            };
+        }
+    }
+
+    /// `N` registers of columns from number `j` on, or as far as there are any, with `P` rows at once.
+    #[inline(always)]
+    fn stretch<I: Isa, const N: usize, const P: usize>(&mut self, j: usize) -> usize {
+        let ([k, n], lanes) = (self.size, <T::V<I> as Simd<T>>::N);
+        let end = n.min(j + N * lanes);
+        // the last register reaches back into the one before it, where it computes the same once more
+        let mut places = [0; N];
+        for (r, place) in places.iter_mut().enumerate() {
+            *place = (j + r * lanes).min(n - lanes);
+        }
+        // SAFETY: `in_registers` has checked that the matrix and both vectors lie inside their slices, and that a row fills a register; the
+        // instructions are those of the kernel
+        unsafe {
+            let mut sums = [[<T::V<I> as Simd<T>>::splat(T::ZERO); N]; P];
+            let (mut row, mut x) = (self.matrix.as_ptr().add(self.view.at), self.x.as_ptr().add(self.at));
+            for _ in 0..k / P {
+                for sums in &mut sums {
+                    row_times(sums, row, &places, *x);
+                    (row, x) = (row.wrapping_offset(self.view.row), x.wrapping_offset(self.step));
+                }
+            }
+            for _ in 0..k % P {
+                row_times(&mut sums[0], row, &places, *x);
+                (row, x) = (row.wrapping_offset(self.view.row), x.wrapping_offset(self.step));
+            }
+            let out = self.out.as_mut_ptr().add(self.to);
+            for r in 0..N {
+                let mut total = sums[0][r];
+                for s in &sums[1..] {
+                    total = Simd::<T>::add(total, s[r]);
+                }
+                Simd::<T>::store(total, out.add(places[r]));
+            }
+        }
+        end
+    }
+}
+
+/// Adds a number times some registers of a row.
+///
+/// # Safety
+///
+/// Called in kernels only; the row must be good for a register at each of the places.
+#[inline(always)]
+unsafe fn row_times<T: Float, V: Simd<T>, const N: usize>(
+    sums: &mut [V; N],
+    row: *const T,
+    places: &[usize; N],
+    by: T,
+) {
+    // SAFETY: by the contract of the caller
+    unsafe {
+        let by = V::splat(by);
+        for (s, &place) in sums.iter_mut().zip(places) {
+            *s = V::load(row.add(place)).times_plus(by, *s);
         }
     }
 }
