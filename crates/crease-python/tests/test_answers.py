@@ -186,6 +186,11 @@ def test_limits_are_arguments():
     wide = " + ".join(f"abs(x{i})" for i in range(12))
     few = crease.clarke_all(wide, *[0.0] * 12, cells=10)
     assert not few["complete"] and few["cells"] <= 11
+    identity = "relu(x) - relu(-x)"
+    assert crease.differentiable(identity, 0.0)["verdict"] == "yes"
+    assert crease.differentiable(identity, 0.0, graph=0)["verdict"] == "unknown"
+    with pytest.raises(crease.CreaseError, match="there is no option `grph`; there are time, .*tableau"):
+        crease.differentiable(identity, 0.0, grph=0)
 
 
 def test_explanations_of_own_gradients():
