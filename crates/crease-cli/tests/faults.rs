@@ -122,7 +122,8 @@ fn a_derivative_that_does_not_exist() {
         assert_eq!(message, fault(&["grad", "-e", function, "--at", "x=0", "--float"]));
     }
     // many points in floats say it as well, and where
-    let message = fault(&["grad", "-e", "sqrt(x)", "--points", &file("singular", "points.json", "[[1], [0]]")]);
+    let message =
+        fault(&["grad", "-e", "sqrt(x)", "--points", &file("singular", "points.json", r#"[{"x": 1}, {"x": 0}]"#)]);
     assert!(message.contains("infinite slope at 0"), "{message}");
     // where nothing is singular but the derivative's own arithmetic fails, that is what is said
     let message = fault(&["grad", "-e", "x^400 * x^400", "--at", "x=5/2", "--float"]);
