@@ -1,5 +1,6 @@
 """Questions past one machine: what cubes give together is what one process says, whoever does them and whoever is lost."""
 
+import multiprocessing
 import os
 import random
 import signal
@@ -78,7 +79,7 @@ def test_threads_find_what_one_process_finds():
 def test_processes_find_what_one_process_finds(hasty):
     text, at = arrangement(4, 14, 1), [0.0] * 4
     told = []
-    with ProcessPoolExecutor(2) as executor:
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
         shared = crease.clarke_all(text, *at, executor=executor, progress=lambda *n: told.append(n))
     assert said(shared) == said(crease.clarke_all(text, *at)) and shared["complete"] and shared["cells"] > 300
     assert told[-1][0] == told[-1][1] >= 32
