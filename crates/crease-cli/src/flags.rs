@@ -102,6 +102,11 @@ pub fn search_limits() -> Limits {
 /// These limits, giving up after so many seconds, if a flag says so.
 pub fn within(limits: Limits, seconds: Option<f64>) -> Result<Limits> {
     let Some(seconds) = seconds else { return Ok(limits) };
-    ensure!(seconds >= 0.0, "--seconds {seconds}: a time is a number that is not negative");
-    Ok(limits.within(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)))
+    Ok(limits.within(time("--seconds", seconds)?))
+}
+
+/// The time that a flag tells in seconds.
+pub fn time(flag: &str, seconds: f64) -> Result<Duration> {
+    ensure!(seconds >= 0.0, "{flag} {seconds}: a time is a number that is not negative");
+    Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }

@@ -247,7 +247,6 @@ fn outer(s: &Program, folds: &HashMap<usize, Fold>) -> Result<(Program, Vec<usiz
         }
         map.insert(s.equation(i).first, b.input(name, Shape::scalar())?);
     }
-    let mut callees = HashMap::new();
     let translate = |b: &mut Builder, map: &HashMap<Value, Atom>, a: Atom| match a {
         Atom::Value(v) => map[&v],
         Atom::Const(id) => b.constant(s.constant(id).clone()),
@@ -257,14 +256,7 @@ fn outer(s: &Program, folds: &HashMap<usize, Fold>) -> Result<(Program, Vec<usiz
             continue;
         }
         let args: Vec<Atom> = e.args.iter().map(|&a| translate(&mut b, &map, a)).collect();
-        for id in e.op.callees() {
-            if !callees.contains_key(id) {
-                let callee = s.callee(*id);
-                callees.insert(*id, b.callee(callee.program.clone(), callee.joint.clone())?);
-            }
-        }
-        let op = e.op.map_callees(|id| callees[&id]);
-        let results = b.push(op, &args)?;
+        let results = b.push_from(s, e.op, &args)?;
         e.results().zip(results).for_each(|(v, a)| {
             map.insert(v, a);
         });

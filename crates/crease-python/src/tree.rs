@@ -108,11 +108,31 @@ impl Tree {
         py: Python<'py>,
         leaves: &mut impl Iterator<Item = Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        self.put(py, leaves, false)
+    }
+
+    /// The structure with what stands still in its place, for pickles.
+    pub fn frame<'py>(
+        &self,
+        py: Python<'py>,
+        leaves: &mut impl Iterator<Item = Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.put(py, leaves, true)
+    }
+
+    /// Puts leaves together, with what stands still or with nothing in its place.
+    fn put<'py>(
+        &self,
+        py: Python<'py>,
+        leaves: &mut impl Iterator<Item = Bound<'py, PyAny>>,
+        still: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let all = |parts: &[Tree], leaves: &mut _| -> PyResult<Vec<Bound<'py, PyAny>>> {
-            parts.iter().map(|t| t.unflatten(py, leaves)).collect()
+            parts.iter().map(|t| t.put(py, leaves, still)).collect()
         };
         Ok(match self {
             Tree::Leaf => leaves.next().ok_or_else(|| CreaseError::new_err("too few results for their structure"))?,
+            Tree::Still(value) if still => value.bind(py).clone(),
             Tree::Nothing | Tree::Still(_) => py.None().into_bound(py),
             Tree::Tuple(parts) => PyTuple::new(py, all(parts, leaves)?)?.into_any(),
             Tree::Named(class, parts) => class.bind(py).call1(PyTuple::new(py, all(parts, leaves)?)?)?,
@@ -120,7 +140,7 @@ impl Tree {
             Tree::Dict(members) => {
                 let d = PyDict::new(py);
                 for (key, tree) in members {
-                    d.set_item(key.bind(py), tree.unflatten(py, leaves)?)?;
+                    d.set_item(key.bind(py), tree.put(py, leaves, still)?)?;
                 }
                 d.into_any()
             }
@@ -155,31 +175,6 @@ impl Tree {
             }
             (mine, _) => mine,
         }
-    }
-
-    /// The structure with what stands still in its place, for pickles.
-    pub fn frame<'py>(
-        &self,
-        py: Python<'py>,
-        leaves: &mut impl Iterator<Item = Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let all = |parts: &[Tree], leaves: &mut _| -> PyResult<Vec<Bound<'py, PyAny>>> {
-            parts.iter().map(|t| t.frame(py, leaves)).collect()
-        };
-        Ok(match self {
-            Tree::Still(still) => still.bind(py).clone(),
-            Tree::Tuple(parts) => PyTuple::new(py, all(parts, leaves)?)?.into_any(),
-            Tree::Named(class, parts) => class.bind(py).call1(PyTuple::new(py, all(parts, leaves)?)?)?,
-            Tree::List(parts) => PyList::new(py, all(parts, leaves)?)?.into_any(),
-            Tree::Dict(members) => {
-                let d = PyDict::new(py);
-                for (key, tree) in members {
-                    d.set_item(key.bind(py), tree.frame(py, leaves)?)?;
-                }
-                d.into_any()
-            }
-            Tree::Leaf | Tree::Nothing => self.unflatten(py, leaves)?,
-        })
     }
 
     /// How many leaves it has.

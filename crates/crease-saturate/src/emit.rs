@@ -2,7 +2,6 @@
 
 use crate::extract::Extracted;
 use crate::language::{Graph, Node};
-use crate::weigh::push;
 use crease_core::{Atom, BuildError, Builder, Layout, Program, Shape, Value};
 use egg::{Id, Language};
 use std::collections::HashMap;
@@ -21,7 +20,7 @@ pub fn emit(source: &Program, graph: &Graph, extracted: &Extracted, roots: &[Id]
         let results = match node {
             Node::Part(i, [whole]) => vec![atoms[&graph.find(*whole)][*i as usize]],
             _ => match node.op(&graph.analysis.ops) {
-                Some(op) => push(&mut b, source, &op, &args)?,
+                Some(op) => b.push_from(source, &op, &args)?,
                 None => vec![argument(&mut b, graph, &inputs, &atoms, *id)],
             },
         };
@@ -139,7 +138,7 @@ pub fn region(p: &Program, from: usize, to: usize, last: &[usize]) -> Result<Opt
     }
     for e in (from..to).map(|i| p.equation(i)) {
         let args: Vec<Atom> = e.args.iter().map(|&a| translated(&mut b, p, &map, a)).collect();
-        let results = push(&mut b, p, e.op, &args)?;
+        let results = b.push_from(p, e.op, &args)?;
         map.extend(e.results().zip(results));
     }
     let outputs: Vec<Atom> = writes.iter().map(|v| map[v]).collect();

@@ -7,7 +7,6 @@
 use crate::emit::{Region, last_uses, region, translated};
 use crate::saturate::saturate;
 use crate::verify::{Verified, verify};
-use crate::weigh::push;
 use crate::{Limit, Options};
 use crease_core::cost::cost;
 use crease_core::dictionary::outside;
@@ -99,7 +98,7 @@ impl Improved {
                     }
                     for e in (from..to).map(|i| p.equation(i)) {
                         let args: Vec<Atom> = e.args.iter().map(|&a| translated(&mut b, &p, &map, a)).collect();
-                        let results = push(&mut b, &p, e.op, &args)?;
+                        let results = b.push_from(&p, e.op, &args)?;
                         map.extend(e.results().zip(results));
                     }
                 }

@@ -69,16 +69,6 @@ fn alone(source: &Program, op: &Op, known: &[bool]) -> Result<Program, BuildErro
     for (i, known) in known.iter().enumerate() {
         args.push(if *known { b.constant(2) } else { b.input(format!("x{i}"), Shape::scalar())? });
     }
-    let results = push(&mut b, source, op, &args)?;
+    let results = b.push_from(source, op, &args)?;
     b.finish(&results)
-}
-
-/// Adds an operation of another program, with the programs that it runs.
-pub fn push(b: &mut Builder, source: &Program, op: &Op, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
-    let mut ids = HashMap::new();
-    for &id in op.callees() {
-        let c = source.callee(id);
-        ids.insert(id, b.callee(c.program.clone(), c.joint.clone())?);
-    }
-    b.push(op.map_callees(|id| ids[&id]), args)
 }

@@ -6,14 +6,13 @@ use crate::progress::Progress;
 use crate::samples::SampleArgs;
 use crate::source::SourceArgs;
 use crate::writer::{self, Writer};
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, ensure};
 use clap::Args;
 use crease::audit::{Before, Finding, Made, Of, Options, Watch, audit, check, page};
 use crease_core::differentiate::Selection;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What a network does at the kinks that real inputs hit
 ///
@@ -81,10 +80,7 @@ impl Audit {
         ensure!(!source.has_point(), "--at is for one point; the inputs of an audit are those of --inputs");
         let cases = self.samples.read(&source)?;
         let interrupt = Interrupt::listen();
-        let each = match self.each {
-            Some(s) if s.is_nan() || s < 0.0 => bail!("--each {s}: a time is a number that is not negative"),
-            each => each.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX)),
-        };
+        let each = self.each.map(|s| flags::time("--each", s)).transpose()?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let usual = Options::default();
         let options = Options {

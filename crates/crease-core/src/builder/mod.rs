@@ -393,7 +393,22 @@ impl Builder {
     }
 
     /// Adds an operation of another program, entering the callees that it names.
-    pub(crate) fn push_from(&mut self, p: &Program, op: &Op, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
+    ///
+    /// ```
+    /// use crease_core::{trace, Builder, Op, Shape};
+    /// use std::sync::Arc;
+    /// let mut b = Builder::new("f");
+    /// let x = b.input("x", Shape::scalar())?;
+    /// let square = b.callee(Arc::new(trace(1, |x| x[0] * x[0]).unwrap()), None)?;
+    /// let y = b.push(Op::Call(square), &[x])?;
+    /// let p = b.finish(&y)?;
+    /// let mut other = Builder::new("g");
+    /// let x = other.input("x", Shape::scalar())?;
+    /// let y = other.push_from(&p, p.equation(0).op, &[x])?;
+    /// assert_eq!(other.finish(&y)?.callees().len(), 1);
+    /// # Ok::<(), crease_core::BuildError>(())
+    /// ```
+    pub fn push_from(&mut self, p: &Program, op: &Op, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
         let mut ids = HashMap::new();
         for &id in op.callees() {
             let c = p.callee(id);

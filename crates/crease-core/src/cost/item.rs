@@ -148,6 +148,26 @@ fn comparisons(n: i128) -> i128 {
     n * log - (1 << log) + 1
 }
 
+/// What has no joint form, as a pattern.
+macro_rules! without_joint {
+    () => {
+        ItemKind::Add
+            | ItemKind::Sub
+            | ItemKind::Mul
+            | ItemKind::Div
+            | ItemKind::Neg
+            | ItemKind::Smooth(_)
+            | ItemKind::Permute
+            | ItemKind::Gather { .. }
+            | ItemKind::Scatter
+            | ItemKind::Position(_)
+            | ItemKind::Stair(_)
+            | ItemKind::Where { .. }
+            | ItemKind::Compare
+            | ItemKind::Logic
+    };
+}
+
 impl Item {
     /// An operation of one kind on `size` numbers, `values` of them values.
     pub fn new(kind: ItemKind, size: u32, values: u32) -> Self {
@@ -226,24 +246,7 @@ impl Item {
                 | ItemKind::Norm1,
                 Some(_),
             ) => Price::default(),
-            // these have no joint form
-            (
-                ItemKind::Add
-                | ItemKind::Sub
-                | ItemKind::Mul
-                | ItemKind::Div
-                | ItemKind::Neg
-                | ItemKind::Smooth(_)
-                | ItemKind::Permute
-                | ItemKind::Gather { .. }
-                | ItemKind::Scatter
-                | ItemKind::Position(_)
-                | ItemKind::Stair(_)
-                | ItemKind::Where { .. }
-                | ItemKind::Compare
-                | ItemKind::Logic,
-                Some(_),
-            ) => Price::default(),
+            (without_joint!(), Some(_)) => Price::default(),
         }
     }
 
@@ -304,24 +307,7 @@ impl Item {
                 | ItemKind::NormInf,
                 Some(_),
             ) => Some(g.clone()),
-            // these have no joint form
-            (
-                ItemKind::Add
-                | ItemKind::Sub
-                | ItemKind::Mul
-                | ItemKind::Div
-                | ItemKind::Neg
-                | ItemKind::Smooth(_)
-                | ItemKind::Permute
-                | ItemKind::Gather { .. }
-                | ItemKind::Scatter
-                | ItemKind::Position(_)
-                | ItemKind::Stair(_)
-                | ItemKind::Where { .. }
-                | ItemKind::Compare
-                | ItemKind::Logic,
-                Some(_),
-            ) => Some(g.clone()),
+            (without_joint!(), Some(_)) => Some(g.clone()),
             (_, None) => None,
         };
         if let Some(price) = second {

@@ -4,7 +4,7 @@
 //! ends with [`LocalError::Undecided`], and [`localize_within`] starts again with twice the bits. So a model that exists has no open
 //! branch, and the only doubt in it is that of its [enclosed coefficients](super::Term::radius).
 
-use super::assumed::assume;
+use super::apart::Apart;
 use super::jumps::{Spoiled, unspoiled};
 use super::norm::Square;
 use super::select::Truth;
@@ -19,7 +19,7 @@ use crate::number::{Mixed, Number, NumberError, Rational};
 use crate::op::{Op, Smooth};
 use crate::program::{Atom, Equation, Program, ProgramId, Site};
 use crate::run::{Arg, RunError, RunFault, apply, check_inputs};
-use crate::scalarize::{numbers, scalarize_traced};
+use crate::scalarize::numbers;
 use crate::tensor::Tensor;
 use crate::unroll::{has_loops, unroll_traced};
 use std::cmp::Ordering;
@@ -165,7 +165,7 @@ pub fn localize_within(
     };
     let expanded = match expanded {
         Some(apart) => Some(apart),
-        None => assume(p)?.map(|(scalar, root)| Apart { scalar, root, elements: Vec::new() }),
+        None => Apart::of_scalars(p)?,
     };
     let mut precision = precision;
     loop {
@@ -192,41 +192,6 @@ fn is_scalar(p: &Program) -> bool {
     let structural =
         |op: &Op| matches!(op, Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. });
     p.callees().is_empty() && p.shapes.iter().all(|s| s.is_scalar()) && !p.ops.iter().any(structural)
-}
-
-/// A program without calls, taken apart into scalar equations, choices inside of choices [assumed](assume); and where each of its equations comes from.
-pub(super) struct Apart {
-    pub scalar: Program,
-    root: Vec<u32>,
-    elements: Vec<u32>,
-}
-
-impl Apart {
-    /// `origin` says from which equation of the root program those of `p` came.
-    pub fn new(p: &Program, origin: impl Fn(u32) -> u32) -> Result<Apart, BuildError> {
-        let (scalar, whole) = scalarize_traced(p)?;
-        let (mut seen, mut last) = (0, None);
-        let element = |(e, &w): (Equation<'_>, &u32)| {
-            if last.replace(w) != Some(w) {
-                seen = 0;
-            }
-            seen += u32::from(matches!(e.op, Op::Kink(_)));
-            seen - u32::from(matches!(e.op, Op::Kink(_)))
-        };
-        let elements: Vec<u32> = scalar.equations().zip(&whole).map(element).collect();
-        let root = whole.iter().map(|&e| origin(e)).collect();
-        Ok(match assume(&scalar)? {
-            None => Apart { scalar, root, elements },
-            Some((scalar, from)) => {
-                let of = |list: Vec<u32>| from.iter().map(|&e| list[e as usize]).collect();
-                Apart { scalar, root: of(root), elements: of(elements) }
-            }
-        })
-    }
-
-    pub fn origins(&self) -> Origins<'_> {
-        Origins::Listed { root: &self.root, elements: &self.elements }
-    }
 }
 
 /// Whether an operation is the square root of a value that is 0 here and not around.

@@ -17,6 +17,7 @@
 //! of its coefficients are [certain enclosures](Term::radius). Branches are decided in either case: where enclosures of numbers
 //! cannot tell which one is taken, [`localize`] makes them tighter, and where that does not help it says so instead of returning a model.
 
+mod apart;
 mod assumed;
 mod enclosure;
 mod form;

@@ -31,13 +31,7 @@ pub(super) fn pruned(p: &Program) -> Result<Program, BuildError> {
             continue;
         }
         let args = e.args.iter().map(|&a| translate(&mut b, &atoms, a)).collect::<Result<Vec<_>, _>>()?;
-        let mut ids = Vec::new();
-        for id in e.op.callees() {
-            let callee = p.callee(*id);
-            ids.push((*id, b.callee(callee.program.clone(), callee.joint.clone())?));
-        }
-        let op = e.op.map_callees(|id| ids.iter().find(|known| known.0 == id).map_or(id, |known| known.1));
-        atoms.extend(b.push(op, &args)?.into_iter().map(Some));
+        atoms.extend(b.push_from(p, e.op, &args)?.into_iter().map(Some));
     }
     let outputs = p.outputs().iter().map(|&o| translate(&mut b, &atoms, o)).collect::<Result<Vec<_>, _>>()?;
     b.finish(&outputs)

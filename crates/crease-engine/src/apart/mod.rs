@@ -88,7 +88,7 @@ pub(crate) fn apart(p: &Program, how: How) -> Result<Cow<'_, Program>, EngineErr
             continue;
         }
         let args: Vec<Atom> = args.into_iter().flatten().collect();
-        let results = entered(&mut b, p, e.op, &args)?;
+        let results = b.push_from(p, e.op, &args)?;
         map.extend(results.into_iter().map(Some));
     }
     b.set_origin(None);
@@ -101,16 +101,6 @@ fn translated(b: &mut Builder, p: &Program, map: &[Option<Atom>], a: Atom) -> Op
         Atom::Value(v) => map[v.index()],
         Atom::Const(c) => Some(b.constant(p.constant(c).clone())),
     }
-}
-
-/// Adds an operation of another program with the programs that it names.
-fn entered(b: &mut Builder, p: &Program, op: &Op, args: &[Atom]) -> Result<Vec<Atom>, BuildError> {
-    let mut ids = HashMap::new();
-    for &id in op.callees() {
-        let c = p.callee(id);
-        ids.insert(id, b.callee(c.program.clone(), c.joint.clone())?);
-    }
-    b.push(op.map_callees(|id| ids[&id]), args)
 }
 
 /// A program under way, in which a loop is to be taken apart.

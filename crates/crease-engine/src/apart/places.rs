@@ -2,7 +2,7 @@
 //!
 //! A body enters, and which results of its loop are asked for; places of its equations leave, and the parts that they make.
 
-use super::{entered, translated};
+use super::translated;
 use crease_core::{Atom, BuildError, Builder, Kink, Layout, Op, Program, Scan, Value};
 use std::collections::HashSet;
 
@@ -64,7 +64,7 @@ impl Part {
             b.set_origin(e.origin());
             let args: Vec<Atom> = e.args.iter().filter_map(|&a| translated(b, p, map, a)).collect();
             debug_assert_eq!(args.len(), e.args.len(), "what is needed was made before");
-            let results = entered(b, p, e.op, &args)?;
+            let results = b.push_from(p, e.op, &args)?;
             e.results().zip(results).for_each(|(v, r)| map[v.index()] = Some(r));
         }
         b.set_origin(None);

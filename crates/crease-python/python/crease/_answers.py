@@ -19,6 +19,19 @@ from ._walkers import Static, from_torch, walker
 from ._work import executor_of
 
 
+def table(text: str) -> str:
+    """Lines of labels and what they say, for notebooks.
+
+    >>> table("value  1 < 2")
+    "<table class='crease'><tr><th style='text-align:left'>value</th><td style='text-align:left'><code>1 &lt; 2</code></td></tr></table>"
+    """
+    rows = [line.partition("  ") if not line.startswith(" ") else ("", "", line) for line in text.splitlines()]
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(label)}</th><td style='text-align:left'><code>{html.escape(what.strip())}</code></td></tr>" for label, _, what in rows
+    )
+    return f"<table class='crease'>{cells}</table>"
+
+
 @dataclass(frozen=True)
 class Status:
     """What a vector is at a point: ``gradient``, ``clarke``, ``conservative``, ``outside`` or ``undecided``, with the reason. It equals its word.
@@ -82,11 +95,7 @@ class _Shown:
         return self.text.rstrip()
 
     def _repr_html_(self) -> str:
-        rows = []
-        for line in self.text.rstrip().splitlines():
-            label, _, rest = line.partition("  ") if not line.startswith(" ") else ("", "", line.strip())
-            rows.append(f"<tr><th style='text-align:left'>{html.escape(label)}</th><td style='text-align:left'><code>{html.escape(rest.strip())}</code></td></tr>")
-        return f"<table class='crease'>{''.join(rows)}</table>"
+        return table(self.text.rstrip())
 
 
 @dataclass

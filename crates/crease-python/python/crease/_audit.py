@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import json
 import math
 import os
@@ -14,7 +13,7 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from . import _crease
-from ._answers import as_program
+from ._answers import as_program, table
 from ._crease import CreaseError, Program
 from ._work import Spread, executor_of
 
@@ -65,12 +64,7 @@ class Audit:
         return f"<crease.Audit of {len(self._lines)} inputs>"
 
     def _repr_html_(self) -> str:
-        rows = [line.partition("  ") if not line.startswith(" ") else ("", "", line) for line in str(self).splitlines()]
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(label)}</th><td style='text-align:left'><code>{html.escape(text.strip())}</code></td></tr>"
-            for label, _, text in rows
-        )
-        return f"<table class='crease'>{cells}</table>"
+        return table(str(self))
 
 
 @functools.lru_cache(maxsize=4)

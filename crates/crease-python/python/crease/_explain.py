@@ -9,7 +9,7 @@ from typing import Any, Callable
 import numpy as np
 
 from . import _crease
-from ._answers import Inspection, Kink, Status, as_program, clarke, inspect
+from ._answers import Inspection, Kink, Status, as_program, clarke, inspect, table
 from ._crease import CreaseError, Program
 from ._tree import leaves_of, map_leaves, plain
 from ._walkers import Static, framework, jax_static
@@ -93,14 +93,7 @@ class Explanation:
         return "\n".join(f"{label:<{width}}{text}".rstrip() for label, text in rows)
 
     def _repr_html_(self) -> str:
-        import html
-
-        rows = [line.partition("  ") if not line.startswith(" ") else ("", "", line) for line in str(self).splitlines()]
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(label)}</th><td style='text-align:left'><code>{html.escape(text.strip())}</code></td></tr>"
-            for label, _, text in rows
-        )
-        return f"<table class='crease'>{cells}</table>"
+        return table(str(self))
 
 
 def _short(tree: Any) -> str:
