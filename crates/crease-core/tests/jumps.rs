@@ -96,6 +96,9 @@ fn what_is_not_taken_need_not_have_a_value() {
     smooth("v[2], y", "where(y > 0, norm2(log(v)), y)", &[-1.0, 0.0, -2.0], -2.0, &[0.0, 0.0, 1.0]);
     smooth("x, y", "where(x > 0 and y > 0, log(x) * log(y), x * y)", &[-1.0, 2.0], -2.0, &[2.0, -1.0]);
     smooth("x, y", "where(not (x > 0), y^2, x)", &[1.0, 3.0], 1.0, &[1.0, 0.0]);
+    // nor need the condition of a selection
+    smooth("x, y", "where(y > 0, select { log(x) > 0 => x, else => y }, 3 * y)", &[-1.0, -1.0], -3.0, &[0.0, 3.0]);
+    smooth("x, y", "where(y > 0, select { sqrt(x - 3) > 0 => x, else => y }, x)", &[3.0, -1.0], 3.0, &[1.0, 0.0]);
 }
 
 #[test]

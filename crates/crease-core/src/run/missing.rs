@@ -1,9 +1,9 @@
 //! Numbers that are missing, and do no harm where nobody needs them.
 //!
 //! `where(x > 0, log(x), 0)` computes both of its branches, and takes one: at -1 the logarithm has no value, and none is needed. So in a program that has a
-//! `where` a number without a value does not end the run. It is missing, whatever is computed from it is missing too, and why is kept. What
-//! ends the run is that an output is missing, or the condition of a selection; the error is that of the equation where it began. Whatever is present was computed as
-//! in any other run.
+//! `where` a number without a value does not end the run. It is missing, whatever is computed from it is missing too, the results of a selection by a missing
+//! condition among it, and why is kept. What ends the run is that an output is missing; the error is that of the equation where it began. Whatever is present was
+//! computed as in any other run.
 //!
 //! Whether something is missing is known element by element and lane by lane: an equation is carried out part by part where one of its
 //! parts has no result. Programs without `where` never come here.

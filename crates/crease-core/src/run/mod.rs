@@ -319,8 +319,10 @@ pub fn run_with<N: Number>(
                 let chosen = match choose(frame, conditions).map_err(here)? {
                     Ok(chosen) => chosen,
                     Err(reason) => {
-                        let why = reasons.as_ref().map(|r| r.error(reason));
-                        return Err(why.unwrap_or_else(|| unreachable!("nothing is missing without a reason")));
+                        for v in e.results() {
+                            frame.cells[v.index()] = Cell::absent(program.shape(v).len(), reason);
+                        }
+                        continue;
                     }
                 };
                 observer.chosen(program, i, depth);
@@ -397,6 +399,11 @@ impl<N: Number> Cell<N> {
             None => Cell::from_vec(data),
             Some(missing) => Cell::Partial(data.into(), missing),
         }
+    }
+
+    /// With no element at all.
+    fn absent(len: usize, reason: u32) -> Self {
+        Cell::Partial(vec![N::zero(); len].into(), vec![reason; len].into())
     }
 
     fn data(&self) -> &[N] {

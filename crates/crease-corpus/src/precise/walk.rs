@@ -19,8 +19,8 @@ type Known = HashMap<(ProgramId, Vec<u64>), Vec<Value>>;
 
 /// The outputs of a program at a point, element by element.
 ///
-/// In a program that has a `where`, a number without a value is missing, and so is what is made of it; that ends the evaluation only if an output or the condition of
-/// a selection needs it. A tensor of which a number is missing is missing as a whole, but for what a `where` takes of it.
+/// In a program that has a `where`, a number without a value is missing, and so is what is made of it, or chosen by it; that ends the evaluation only if an output
+/// needs it. A tensor of which a number is missing is missing as a whole, but for what a `where` takes of it.
 pub fn evaluate(p: &Program, at: &[Tensor<Rational>], arithmetic: &Arithmetic) -> Result<Vec<Number>, Fault> {
     let number = |r: &Rational| Number::Exact(RBig::from(r.clone()));
     let inputs = at.iter().map(|t| Ok(t.data().iter().map(number).collect())).collect();
@@ -50,10 +50,11 @@ impl Walk<'_> {
             let args: Vec<Value> = e.args.iter().map(|&a| get(&values, a)).collect();
             let results = match e.op {
                 Op::Call(id) => self.call(&p.callee(*id).program, args, depth)?,
-                Op::Select(ids) => {
-                    let chosen = choose(&args[..ids.len() - 1])?;
-                    self.call(&p.callee(ids[chosen]).program, args[ids.len() - 1..].to_vec(), depth)?
-                }
+                Op::Select(ids) => match choose(&args[..ids.len() - 1]) {
+                    Ok(chosen) => self.call(&p.callee(ids[chosen]).program, args[ids.len() - 1..].to_vec(), depth)?,
+                    Err(fault) if self.lenient => vec![Err(fault); e.results],
+                    Err(fault) => return Err(fault),
+                },
                 Op::Scan(scan) => self.turns(&p.callee(scan.body).program, scan, e.results, args, depth)?,
                 Op::Where if self.lenient => vec![self.choice(p.shape(e.first).len(), &args)],
                 _ => match self.equation(p, &e, &args) {

@@ -125,10 +125,12 @@ fn bent(truth: &Truth<'_>, sides: &[(Gradient, Vec<Rational>); 2], n: usize, rng
 /// Whether the derivative along a basis is the limit of gradients along a direction that is nearly the first vector of it, with a
 /// small part of the second, and a far smaller one of the third.
 fn lexicographic(truth: &Truth<'_>, gradient: &Gradient, basis: &[Vec<Rational>]) -> Judgement {
-    // a Euclidean norm turns with the direction, by as much as that is not the first vector; all else stays what it is there
+    // a Euclidean norm turns with the direction, by as much as that is not the first vector, times the quotient of slopes of its members; all else stays what
+    // it is there
     let turns = |apart: i32| -> Gradient {
-        // slopes of members may be as large as 1e60
-        let off = Rational::from(2).pow(450 - apart).unwrap_or_default();
+        // slopes may be as large as 1e60 and, which is seen only from nearest, as small as 1e-330
+        let quotient = if apart < 1500 { 450 } else { 1300 };
+        let off = Rational::from(2).pow(quotient - apart).unwrap_or_default();
         let wider = |b: &Bounds| Bounds { low: &b.low - &off, high: &b.high + &off };
         gradient.iter().map(|b| b.as_ref().map(wider)).collect()
     };
