@@ -158,7 +158,7 @@ fn limits_keep_what_was_found() {
     let few = ask(&["--max-gradients", "7"]);
     assert_eq!((&few["distinct"], &few["limit"]), (&json!(7), &json!("the limit of 7 gradients was reached")));
     let (path, at) = permutahedron("time", 11);
-    let time = run_json(&["clarke", "--all", &path, "--at", &at, "--seconds", "0.1", "--json"]);
+    let time = run_json(&["clarke", "--all", &path, "--at", &at, "--seconds", "0.5", "--json"]);
     assert_eq!((&time["complete"], &time["limit"]), (&json!(false), &json!("time is up")));
     assert!(time["distinct"].as_u64().unwrap() > 100);
     let text = ok(&["clarke", "--all", &path, "--at", &at, "--max-cells", "50"]);
