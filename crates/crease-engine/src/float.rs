@@ -245,6 +245,14 @@ pub(crate) fn slope<T: Float>(x: T, left: T, at: T, right: T) -> T {
     if x != x { x } else { settled }
 }
 
+/// What the first of two numbers takes of the derivative of the larger, with NaN passing through.
+#[inline(always)]
+pub(crate) fn share<T: Float>(a: T, b: T, at: T) -> T {
+    let side = if a > b { T::ONE } else { T::ZERO };
+    let settled = if a == b { at } else { side };
+    if (a <= b) | (a > b) { settled } else { T::NAN }
+}
+
 /// The logistic function by the interpreter's formula, with a choice of exponential.
 #[inline(always)]
 pub(crate) fn sigmoid<T: Float>(x: T, exp: impl Fn(T) -> T) -> T {

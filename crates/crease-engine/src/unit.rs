@@ -33,6 +33,8 @@ pub(crate) enum Unit<T> {
     TimesRelu,
     /// `a` times the slope of relu at `b`.
     TimesSlope(T),
+    /// What the first of two takes of the derivative of the larger: of a tie, so much.
+    Share(T),
     Copy,
     Neg,
     /// A smooth function.
@@ -71,7 +73,8 @@ impl<T> Unit<T> {
             | Unit::Equal
             | Unit::NotEqual
             | Unit::TimesRelu
-            | Unit::TimesSlope(_) => 2,
+            | Unit::TimesSlope(_)
+            | Unit::Share(_) => 2,
             Unit::Pick => 3,
             _ => 1,
         }
@@ -86,7 +89,7 @@ macro_rules! units {
     };
     ($unit:expr, $vector:expr, fused $fused:expr, $one:ident, $two:ident, $pick:expr) => {{
         use crease_core::{Smooth, Stair};
-        use $crate::float::{library, maximum, minimum, relu, sigmoid, slope, softplus, truth};
+        use $crate::float::{library, maximum, minimum, relu, share, sigmoid, slope, softplus, truth};
         match $unit {
             Unit::Add => $two!(|a, b| a + b),
             Unit::Sub => $two!(|a, b| a - b),
@@ -103,6 +106,7 @@ macro_rules! units {
             Unit::NotEqual => $two!(|a, b| truth((a < b) | (a > b))),
             Unit::TimesRelu => $two!(|a, b| a * relu(b)),
             Unit::TimesSlope(at) => $two!(|a, b| a * slope(b, T::ZERO, at, T::ONE)),
+            Unit::Share(at) => $two!(|a, b| share(a, b, at)),
             Unit::Copy => $one!(|a| a),
             Unit::Neg => $one!(|a| -a),
             Unit::Smooth(f) => match f {

@@ -14,7 +14,7 @@ mod points;
 mod tensors;
 
 use crease_core::differentiate::{How, Selection, backprop};
-use crease_core::{Lane, Op};
+use crease_core::{Kink, Lane, Op};
 use crease_corpus::operations::{self, Order};
 use crease_corpus::random::Rng;
 use judge::{Faults, Way, judge_both};
@@ -76,6 +76,54 @@ fn lanes_of_scattered_and_repeated_registers() {
                 let at = points(&mut rng, &p, kind, count);
                 let what = format!("{kink:?} of {n}, {order:?}, {kind:?}");
                 faults.add(judge_both(&what, &p, &at, &how(round), &some(&mut rng, 1)));
+            }
+        }
+    }
+    faults.none();
+}
+
+/// Products of many tiny matrices, as they lie, transposed, or backward, and the larger or smaller of two tensors, or of one and a number: all that is taken
+/// element by element where there is much of it.
+#[test]
+fn many_small_things() {
+    let mut rng = Rng::new(3);
+    let mut faults = Faults::default();
+    let sizes = [[1, 1, 1], [1, 1, 2], [2, 1, 1], [1, 2, 3], [3, 2, 1], [1, 1, 6], [2, 2, 1], [2, 2, 2]];
+    for (round, (&[m, n, k], batch)) in sizes.iter().flat_map(|s| [7, 8, 67].map(|batch| (s, batch))).enumerate() {
+        let (ta, tb) = (round % 2 == 0, round % 3 == 0);
+        let product = examples::built(
+            &[
+                ("a", &if ta { [batch, k, m] } else { [batch, m, k] }),
+                ("b", &if tb { [batch, n, k] } else { [batch, k, n] }),
+            ],
+            |b, x| {
+                let back = b.slice(
+                    x[0],
+                    &[(batch - 1, batch, -1), (0, if ta { k } else { m }, 1), (0, if ta { m } else { k }, 1)],
+                );
+                let a = if round % 4 == 0 { back.unwrap() } else { x[0] };
+                let y = b.push1(Op::MatMul { transpose_a: ta, transpose_b: tb }, &[a, x[1]]).unwrap();
+                operations::weighed(b, y)
+            },
+        );
+        let pair = |op: Op, number: bool| {
+            examples::built(&[("x", &[batch]), ("y", &[batch])], |b, x| {
+                let one = b.constant(1);
+                let y = b.push1(op, &[x[0], if number { one } else { x[1] }]).unwrap();
+                operations::weighed(b, y)
+            })
+        };
+        let [largest, smallest] = [Kink::Max(Lane::Args), Kink::Min(Lane::Args)].map(Op::Kink);
+        for p in [product, pair(largest, round % 2 == 0), pair(smallest, round % 2 == 1)] {
+            for kind in Kind::ALL {
+                let at = points(&mut rng, &p, kind, 2);
+                faults.add(judge_both(
+                    &format!("{m} {n} {k}, {batch}, {kind:?}"),
+                    &p,
+                    &at,
+                    &how(round),
+                    &some(&mut rng, 3),
+                ));
             }
         }
     }

@@ -220,6 +220,7 @@ impl<T: Float> Piece<'_, '_, T> {
                 let s = self.slope(b, T::ZERO, at, T::ONE);
                 self.pos.ins().fmul(a, s)
             }
+            Unit::Share(at) => self.side(a, b, T::ZERO, at, T::ONE),
             Unit::Copy => a,
             Unit::Neg => self.pos.ins().fneg(a),
             Unit::Smooth(Smooth::Inv) => {
@@ -291,22 +292,27 @@ impl<T: Float> Piece<'_, '_, T> {
     /// A number for each side of zero and for zero itself; NaN for NaN.
     fn slope(&mut self, x: Value, left: T, at: T, right: T) -> Value {
         let zero = self.number(T::ZERO);
-        let (x, zero) = (self.pos.ins().splat(self.t.vector, x), self.pos.ins().splat(self.t.vector, zero));
+        self.side(x, zero, left, at, right)
+    }
+
+    /// A number for the left of a border, for the border, and for the right of it.
+    fn side(&mut self, x: Value, border: Value, left: T, at: T, right: T) -> Value {
+        let (x, border) = (self.pos.ins().splat(self.t.vector, x), self.pos.ins().splat(self.t.vector, border));
         let [l, a, r] = [left, at, right].map(|x| self.number(x));
         let [l, a, r] = [l, a, r].map(|x| self.pos.ins().splat(self.t.vector, x));
         let side = if at == left {
-            let above = self.pos.ins().fcmp(FloatCC::GreaterThan, x, zero);
+            let above = self.pos.ins().fcmp(FloatCC::GreaterThan, x, border);
             self.blend(above, r, l)
         } else if at == right {
-            let below = self.pos.ins().fcmp(FloatCC::LessThan, x, zero);
+            let below = self.pos.ins().fcmp(FloatCC::LessThan, x, border);
             self.blend(below, l, r)
         } else {
-            let above = self.pos.ins().fcmp(FloatCC::GreaterThan, x, zero);
+            let above = self.pos.ins().fcmp(FloatCC::GreaterThan, x, border);
             let side = self.blend(above, r, l);
-            let tied = self.pos.ins().fcmp(FloatCC::Equal, x, zero);
+            let tied = self.pos.ins().fcmp(FloatCC::Equal, x, border);
             self.blend(tied, a, side)
         };
-        let odd = self.pos.ins().fcmp(FloatCC::Unordered, x, x);
+        let odd = self.pos.ins().fcmp(FloatCC::Unordered, x, border);
         self.spoiled(side, odd)
     }
 

@@ -85,7 +85,14 @@ fn counts<T: Float>(code: &Code<T>) -> Counts {
 /// Instructions of the compiler, with reading and writing, by which the time of compilation is measured.
 fn instructions<T>(unit: &Unit<T>) -> f64 {
     match unit {
-        Unit::Max | Unit::Min | Unit::And | Unit::Or | Unit::NotEqual | Unit::Slope(..) | Unit::TimesSlope(_) => 12.0,
+        Unit::Max
+        | Unit::Min
+        | Unit::And
+        | Unit::Or
+        | Unit::NotEqual
+        | Unit::Slope(..)
+        | Unit::TimesSlope(_)
+        | Unit::Share(_) => 12.0,
         Unit::Relu | Unit::TimesRelu | Unit::Pick | Unit::Leaky(_) => 6.0,
         _ => 3.0,
     }

@@ -81,6 +81,7 @@ pub(crate) fn makes<T: Float>(unit: &Unit<T>) -> bool {
         | Unit::Relu
         | Unit::Abs
         | Unit::Slope(..)
+        | Unit::Share(_)
         | Unit::Stair(_)
         | Unit::Pick => false,
     }

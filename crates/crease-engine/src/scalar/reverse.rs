@@ -241,7 +241,8 @@ fn one<T: Float, const L: usize>(m: &mut Memory<T>, unit: Unit<T>, pick: T, at: 
         | Unit::Stair(_)
         | Unit::Slope(..)
         | Unit::EluSlope(..)
-        | Unit::TimesSlope(_) => {}
+        | Unit::TimesSlope(_)
+        | Unit::Share(_) => {}
     }
 }
 

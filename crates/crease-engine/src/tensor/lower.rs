@@ -9,8 +9,13 @@ use crate::error::EngineError;
 use crate::flat::{Flat, FlatEq, FlatOp, Operand};
 use crate::float::Float;
 use crate::unit::{LaneOp, Lowered, Move, Part, Pick, Unit, lower, number};
-use crease_core::{Lane, Layout, Limits, Op, Scan, Shape};
+use crease_core::{Lane, Layout, Limits, Op, Scan, Shape, Ties};
 use std::collections::HashMap;
+
+/// So many products of matrices with so few products of numbers in each are taken element by element: a kernel for one of them would take longer to begin than
+/// to work.
+const MANY: usize = 8;
+const SMALL: usize = 6;
 
 /// The number of a buffer.
 pub(crate) type Buf = u32;
@@ -215,12 +220,7 @@ impl<T: Float> Lowering<'_, T> {
     fn arg(&self, a: Operand) -> Arg<T> {
         match a {
             Operand::Const(c) => Arg::Const(number(&self.f.consts[c as usize])),
-            Operand::Value(v) => match &self.holders[v as usize] {
-                Holder::Const(c) => Arg::Const(*c),
-                Holder::Buffer(b) => Arg::Direct(*b),
-                Holder::Alias(b, layout) => Arg::Through(*b, layout.clone()),
-                Holder::Nowhere => Arg::Const(T::NAN),
-            },
+            Operand::Value(v) => reading(self.holders[v as usize].clone()),
         }
     }
 
@@ -301,7 +301,11 @@ impl<T: Float> Lowering<'_, T> {
                 let k = f.operand_len(args[0]) / (batch * m);
                 let a = self.matrix(args[0], [batch, m, k], *transpose_a);
                 let b = self.matrix(args[1], [batch, k, n], *transpose_b);
-                let b = self.node(Kind::MatMul { a, b, size: [m, n, k, batch], stands_for_sum: false }, &[len])[0];
+                let size = [m, n, k, batch];
+                let b = match batch >= MANY && m * n * k <= SMALL {
+                    true => self.small_products(a, b, size, len),
+                    false => self.node(Kind::MatMul { a, b, size, stands_for_sum: false }, &[len])[0],
+                };
                 self.set(e, 0, b);
             }
             op => match lower(op) {
@@ -358,6 +362,27 @@ impl<T: Float> Lowering<'_, T> {
         Matrix { buf, offset, batch: s[0], row, column }
     }
 
+    /// Many products of small matrices, element by element: the sums that the interpreter takes, in its order.
+    fn small_products(&mut self, a: Matrix, b: Matrix, [m, n, k, batch]: [usize; 4], len: usize) -> Buf {
+        // where the factors stand, for every element of the results
+        let factors = |l: &Self, at: usize| {
+            let of = |x: Matrix, step: isize, [row, column]: [isize; 2]| {
+                let offset = (x.offset as isize + at as isize * step) as usize;
+                let layout = Layout::strided(offset, &[(batch, x.batch), (m, row), (n, column)]);
+                reading(viewed(x.buf, layout, l.out.lens[x.buf as usize]))
+            };
+            vec![of(a, a.column, [a.row, 0]), of(b, b.row, [0, b.column])]
+        };
+        let first = Kind::Unit(Unit::Mul, factors(self, 0));
+        let mut sum = self.node(first, &[len])[0];
+        for at in 1..k {
+            let next = Kind::Unit(Unit::Mul, factors(self, at));
+            let next = self.node(next, &[len])[0];
+            sum = self.node(Kind::Unit(Unit::Add, vec![Arg::Direct(sum), Arg::Direct(next)]), &[len])[0];
+        }
+        sum
+    }
+
     /// Several arguments of one length as one buffer, each lane side by side.
     fn stack(&mut self, args: &[Operand], len: usize) -> Buf {
         let n = args.len();
@@ -383,8 +408,10 @@ impl<T: Float> Lowering<'_, T> {
         }
         let (src, n, count) = match lane {
             Lane::Args => {
-                if let (LaneOp::Max | LaneOp::Min, None) = (op, pick) {
-                    return self.fold(e, op, len);
+                match (op, pick) {
+                    (LaneOp::Max | LaneOp::Min, None) => return self.fold(e, op, len),
+                    (LaneOp::Max | LaneOp::Min, Some(pick)) if args.len() == 2 => return self.pair(e, op, pick, len),
+                    _ => {}
                 }
                 (self.stack(args, len), args.len(), len)
             }
@@ -429,6 +456,21 @@ impl<T: Float> Lowering<'_, T> {
             other => self.node(Kind::Unit(Unit::Copy, vec![other]), &[len])[0],
         };
         self.set(e, 0, b);
+    }
+
+    /// The larger or smaller of two tensors, and what each takes of its derivative.
+    fn pair(&mut self, e: &FlatEq, op: LaneOp, pick: Pick<T>, len: usize) {
+        let (first, second) = match pick.ties {
+            Ties::First => (T::ONE, T::ZERO),
+            Ties::Last => (T::ZERO, T::ONE),
+            Ties::Average => (T::ONE / T::from_usize(2), T::ONE / T::from_usize(2)),
+            Ties::Every => (T::ONE, T::ONE),
+        };
+        // the first of two is the larger where the second is the smaller
+        let ahead = if op == LaneOp::Max { [0, 1] } else { [1, 0] };
+        let behind = [ahead[1], ahead[0]];
+        let unit = if op == LaneOp::Max { Unit::Max } else { Unit::Min };
+        self.units(e, &[(unit, [0, 1]), (Unit::Share(first), ahead), (Unit::Share(second), behind)], len);
     }
 
     fn max_linear(&mut self, e: &FlatEq, rows: usize, lane: Lane, pick: Option<Pick<T>>) {
@@ -500,6 +542,15 @@ impl<T: Float> Lowering<'_, T> {
 
 fn lane_length(shape: Option<&Shape>) -> usize {
     shape.and_then(|s| s.dims().last().copied()).unwrap_or(1)
+}
+
+fn reading<T: Float>(holder: Holder<T>) -> Arg<T> {
+    match holder {
+        Holder::Const(c) => Arg::Const(c),
+        Holder::Buffer(b) => Arg::Direct(b),
+        Holder::Alias(b, layout) => Arg::Through(b, layout),
+        Holder::Nowhere => Arg::Const(T::NAN),
+    }
 }
 
 fn viewed<T>(b: Buf, layout: Layout, len: usize) -> Holder<T> {

@@ -15,7 +15,7 @@ fn shape(dims: &[usize]) -> Shape {
     Shape::new(dims.to_vec()).unwrap()
 }
 
-fn built(inputs: &[(&str, &[usize])], f: impl FnOnce(&mut Builder, &[Atom]) -> Atom) -> Program {
+pub fn built(inputs: &[(&str, &[usize])], f: impl FnOnce(&mut Builder, &[Atom]) -> Atom) -> Program {
     let mut b = Builder::new("f");
     let x: Vec<Atom> = inputs.iter().map(|(name, dims)| b.input(*name, shape(dims)).unwrap()).collect();
     let y = f(&mut b, &x);
