@@ -182,8 +182,9 @@ pub(crate) fn captures<'s>(lexer: Lexer<'s>, at: u32) -> HashMap<u32, Vec<&'s st
                 frame.depth += 1;
                 frame.blocks += 1;
             }
+            // brackets may be closed that none has opened: the parser will say so
             Token::CloseBlock if frame.blocks > 0 => {
-                frame.depth -= 1;
+                frame.depth = frame.depth.saturating_sub(1);
                 frame.blocks -= 1;
             }
             Token::CloseBlock => {
@@ -229,5 +230,13 @@ mod tests {
         assert_eq!(found[&0], ["b", "c", "d", "e", "g", "h"]);
         let inner = source.rfind("select").unwrap() as u32;
         assert_eq!(found[&inner], ["d", "b", "g"]);
+    }
+
+    #[test]
+    fn brackets_that_do_not_match_are_for_the_parser_to_refuse() {
+        for arm in ["repeat(2, a = x) { ] }", "{ ) }", "] { { ) ) } }"] {
+            let source = format!("select {{ x > 0 => {arm}, else => x }}");
+            assert!(crate::parse_expression(&source, &|_| None).is_err(), "{source}");
+        }
     }
 }
