@@ -1,6 +1,7 @@
 //! The two kinds of numbers that programs are compiled for, with the arithmetic of the interpreter written so that it
 //! vectorises: no branches where a selection will do.
 
+use crate::isa::{Isa, Kernel, dispatch};
 use crate::kernel::math;
 use crease_core::{Number, Smooth};
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
@@ -105,6 +106,9 @@ pub trait Float:
     /// Whether all bits but the sign are clear, for a whole slice.
     #[doc(hidden)]
     fn all_zero(xs: &[Self]) -> bool;
+    /// Whether all numbers of a slice are finite; in kernels only, so that it is compiled for their instructions.
+    #[doc(hidden)]
+    fn all_finite(xs: &[Self]) -> bool;
 }
 
 macro_rules! float {
@@ -197,6 +201,13 @@ macro_rules! float {
             fn all_zero(xs: &[Self]) -> bool {
                 xs.iter().fold(0, |m, x| m | x.to_bits()) << 1 == 0
             }
+            #[inline(always)]
+            fn all_finite(xs: &[Self]) -> bool {
+                // the exponent of what is not finite has all bits set: one more, and it reaches the sign
+                const EXPONENT: $bits = $t::INFINITY.to_bits();
+                const ONE: $bits = EXPONENT & EXPONENT.wrapping_neg();
+                xs.iter().fold(0, |m, x| m | ((x.to_bits() & EXPONENT) + ONE)) >> ($bits::BITS - 1) == 0
+            }
         }
     };
 }
@@ -276,19 +287,18 @@ pub(crate) fn library<T: Float>(f: Smooth, x: T) -> T {
 
 /// Whether all numbers of a slice are finite.
 pub(crate) fn all_finite<T: Float>(xs: &[T]) -> bool {
-    // finite numbers times 0 add up to 0, anything else to NaN
-    let odd = |xs: &[T]| xs.iter().fold(T::ZERO, |sum, &x| sum + x * T::ZERO);
-    let (chunks, rest) = xs.as_chunks::<WIDE>();
-    // many sums, because each waits for its last addition
-    let mut sums = [T::ZERO; WIDE];
-    for chunk in chunks {
-        sums.iter_mut().zip(chunk).for_each(|(sum, &x)| *sum += x * T::ZERO);
-    }
-    odd(rest) == T::ZERO && (chunks.is_empty() || odd(&sums) == T::ZERO)
+    dispatch(Finite(xs))
 }
 
-/// So many sums fill the vector units.
-const WIDE: usize = 32;
+struct Finite<'a, T>(&'a [T]);
+
+impl<T: Float> Kernel for Finite<'_, T> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> bool {
+        T::all_finite(self.0)
+    }
+}
 
 #[cfg(test)]
 mod tests {

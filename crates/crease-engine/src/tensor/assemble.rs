@@ -73,20 +73,13 @@ pub(crate) fn build<T: Float>(pieces: &[(Arg<T>, Layout)], out: Buf, cells: usiz
 
 impl<T: Float> Assembly<T> {
     pub fn run(&self, p: &Pointers<'_, T>, space: &mut [T], ordered: bool) {
-        let out = p.write(self.out);
-        match &self.begin {
-            Begin::Anything => {}
-            Begin::All(x) => out.fill(*x),
-            Begin::Given(cells) => out.copy_from_slice(cells),
-        }
-        dispatch(Pieces { pieces: &self.pieces, p, out, space, ordered });
+        dispatch(Pieces { assembly: self, p, space, ordered });
     }
 }
 
 struct Pieces<'a, 'p, T> {
-    pieces: &'a [Piece<T>],
+    assembly: &'a Assembly<T>,
     p: &'a Pointers<'p, T>,
-    out: &'a mut [T],
     space: &'a mut [T],
     ordered: bool,
 }
@@ -96,30 +89,34 @@ impl<T: Float> Kernel for Pieces<'_, '_, T> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let size = super::block::block::<T>();
-        let out = self.out;
-        for piece in self.pieces {
-            let mut move_to = |x: &[T], start: usize| {
+        let out = self.p.write(self.assembly.out);
+        match &self.assembly.begin {
+            Begin::Anything => {}
+            Begin::All(x) => out.fill(*x),
+            Begin::Given(cells) => out.copy_from_slice(cells),
+        }
+        for piece in &self.assembly.pieces {
+            let mut start = 0;
+            while start < piece.len {
+                let block = &mut self.space[..size.min(piece.len - start)];
+                let x = match (&piece.from, &piece.read) {
+                    (Arg::Direct(b), _) => &self.p.read(*b)[..piece.len],
+                    (Arg::Through(b, _), Some(walk)) => {
+                        walk.load(self.p.read(*b), start, block);
+                        block
+                    }
+                    (Arg::Const(c), _) => {
+                        block.fill(*c);
+                        block
+                    }
+                    _ => block,
+                };
                 if piece.put {
                     piece.to.put(x, start, out);
                 } else {
                     piece.to.add(x, start, out, self.ordered);
                 }
-            };
-            match (&piece.from, &piece.read) {
-                (Arg::Direct(b), _) => move_to(&self.p.read(*b)[..piece.len], 0),
-                (from, read) => {
-                    let mut start = 0;
-                    while start < piece.len {
-                        let block = &mut self.space[..size.min(piece.len - start)];
-                        match (from, read) {
-                            (Arg::Through(b, _), Some(walk)) => walk.load(self.p.read(*b), start, block),
-                            (Arg::Const(c), _) => block.fill(*c),
-                            _ => {}
-                        }
-                        move_to(block, start);
-                        start += block.len();
-                    }
-                }
+                start += x.len();
             }
         }
     }

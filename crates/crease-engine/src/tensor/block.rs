@@ -482,7 +482,7 @@ impl<'a, T: Float> Kernel for Run<'a, '_, T> {
                         };
                         apply::<T, I>(*unit, args, out, !self.how.exact);
                         if self.how.checked && look {
-                            fine &= all_finite(out);
+                            fine &= T::all_finite(out);
                         }
                     }
                     Step::Sum { from, walk, into, number } => {

@@ -113,6 +113,19 @@ fn halved<T: Float, const N: usize>(mut x: [T; N]) -> T {
     x[0]
 }
 
+/// Copies a run; a short one in pieces, the last of which reaches back into the one before it, because a call would take as long.
+#[inline(always)]
+fn copy<T: Float>(x: &[T], to: &mut [T]) {
+    const PIECE: usize = 8;
+    if x.len() > 4 * PIECE || x.len() < PIECE {
+        return to.copy_from_slice(x);
+    }
+    let last = x.len() - PIECE;
+    for at in (0..last).step_by(PIECE).chain([last]) {
+        to[at..][..PIECE].copy_from_slice(&x[at..][..PIECE]);
+    }
+}
+
 /// Where nested loops stand.
 #[derive(Clone, Copy, Default)]
 struct Loops<'a> {
@@ -389,7 +402,7 @@ impl Walk {
         for (k, i, stride, run) in self.runs(start, x.len()) {
             let x = &x[k..k + run];
             if stride == 1 {
-                target[i..i + run].copy_from_slice(x);
+                copy(x, &mut target[i..i + run]);
             } else {
                 let mut at = i as isize;
                 for &x in x {
