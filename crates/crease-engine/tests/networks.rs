@@ -96,6 +96,63 @@ fn convolutions_of_many_sizes() {
     assert!(recognised > 60, "{recognised}");
 }
 
+/// Rows and kernels that fill no register, one, or several and a bit; windows whose numbers lie apart; kernels that are inputs or known, in
+/// either order.
+#[test]
+fn windows_of_every_width() {
+    fn all<T: Float>(rng: &mut SplitMix64, [width, stride, dilation, kernels]: [usize; 4], known: bool) {
+        let (images, channels, high, size) = (2, 2, 2, [2, 3]);
+        let reach = (width - 1) * stride + (size[1] - 1) * dilation + 1;
+        let (row, plane) = (reach as isize, (reach * (high + size[0] - 1)) as isize);
+        let (m, n) = (images * high * width, channels * size[0] * size[1]);
+        let shape = |d: &[usize]| Shape::new(d.to_vec()).unwrap();
+        let mut b = Builder::new("f");
+        let x = b.input("x", shape(&[images * channels * plane as usize])).unwrap();
+        let transpose_b = rng.below(2) == 0;
+        let of = shape(&if transpose_b { [kernels, n] } else { [n, kernels] });
+        let k = if known { b.tensor(of, numbers(rng, n * kernels)) } else { b.input("k", of) };
+        let windows = crease_core::Layout::strided(
+            0,
+            &[
+                (images, channels as isize * plane),
+                (high, row),
+                (width, stride as isize),
+                (channels, plane),
+                (size[0], row),
+                (size[1], dilation as isize),
+            ],
+        );
+        let windows = b.view(x, windows, shape(&[m, n])).unwrap();
+        let y = b.push1(crease_core::Op::MatMul { transpose_a: false, transpose_b }, &[windows, k.unwrap()]).unwrap();
+        let per = high * width;
+        let channels = [(images, (per * kernels) as isize), (kernels, 1), (per, kernels as isize)];
+        let y = b.view(y, crease_core::Layout::strided(0, &channels), shape(&[images, kernels, per])).unwrap();
+        let y = b.relu(y).unwrap();
+        let p = b.finish(&[y]).unwrap();
+        let data: Vec<Vec<T>> = p.inputs().iter().map(|i| numbers(rng, i.shape.len())).collect();
+        let at: Vec<Tensor<T>> =
+            p.inputs().iter().zip(&data).map(|(i, d)| Tensor::new(i.shape.clone(), d.clone()).unwrap()).collect();
+        let expected = run(&p, &at).unwrap();
+        let c = compile::<T>(&p, &Options::default().form(crease_engine::Form::Tensors)).unwrap();
+        assert!(c.explain().to_string().contains("convolution, Forward"), "{}", c.explain());
+        let mut out = vec![T::NAN; m * kernels];
+        let inputs: Vec<&[T]> = data.iter().map(|d| &d[..]).collect();
+        c.run(&mut c.workspace(), &inputs, &mut [&mut out]).unwrap();
+        // the numbers are such that every sum is exact
+        assert!(out == expected[0].data(), "{width} {stride} {dilation} {kernels} {known}");
+    }
+    let mut rng = SplitMix64::new(12);
+    for width in [4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 33, 50] {
+        for stride in 1..=3 {
+            for kernels in [2, 3, 4, 5, 8, 9, 15, 16, 17, 24, 33] {
+                let (dilation, known) = (1 + rng.below(2) as usize, rng.below(2) == 0);
+                all::<f64>(&mut rng, [width, stride, dilation, kernels], known);
+                all::<f32>(&mut rng, [width, stride, dilation, kernels], known);
+            }
+        }
+    }
+}
+
 #[test]
 fn products_of_many_sizes() {
     let mut rng = SplitMix64::new(9);

@@ -235,7 +235,14 @@ pub(crate) fn build<T: Float>(
             Kind::Conv(conv, pass) => {
                 space = space.max(conv.space());
                 explain.say(format!("convolution, {pass:?}: {} kernels of {}", conv.count, conv.windows.offsets.len()));
-                Step::Conv(conv.clone(), *pass, out)
+                let mut conv = conv.clone();
+                if let (windows::Pass::Forward, Origin::Given(data)) = (pass, &origins[conv.kernels.0 as usize]) {
+                    let packed = conv.pack(data);
+                    conv.packed = Some(places.len() as Buf);
+                    places.push((Place::Const(consts.len()), packed.len()));
+                    consts.extend(packed);
+                }
+                Step::Conv(conv, *pass, out)
             }
             Kind::Pool(pool) => {
                 explain.say(format!("pooling over windows of {}", pool.windows.offsets.len()));

@@ -262,7 +262,7 @@ fn forward<T: Float>(n: &mut Nodes<T>, u: &Uses, i: usize) -> Option<(Conv, Layo
     let (layout, stretches) = channels?;
     let new = buffer(n, m * o);
     let kernels = (b.buf, b.offset, b.column, b.row);
-    Some((Conv { windows, image, kernels, count: o, stretches, values: new }, layout, old, new))
+    Some((Conv { windows, image, kernels, count: o, stretches, values: new, packed: None }, layout, old, new))
 }
 
 /// What was read through an index map now lies that way.
@@ -288,7 +288,7 @@ fn by_kernels<T: Float>(n: &Nodes<T>, u: &Uses, i: usize) -> Option<(Conv, Buf)>
     let Kind::MatMul { a, b, size: [o, k, rows, 1], .. } = n.nodes[i].kind else { return None };
     let (image, windows) = windows_of(n, u, &b, rows, k)?;
     let (values, stretches) = adjoints(n, u, &a, rows, o, &windows, true)?;
-    let conv = Conv { windows, image, kernels: (0, 0, 0, 0), count: o, stretches, values };
+    let conv = Conv { windows, image, kernels: (0, 0, 0, 0), count: o, stretches, values, packed: None };
     Some((conv, n.nodes[i].out[0]))
 }
 
@@ -329,5 +329,5 @@ fn by_image<T: Float>(n: &Nodes<T>, u: &Uses, i: usize) -> Option<(Conv, Buf)> {
     let (values, stretches) = adjoints(n, u, &a, rows, o, &windows, false)?;
     let kernels = (b.buf, b.offset, b.row, b.column);
     let out = n.nodes[i].out[0];
-    Some((Conv { windows, image: out, kernels, count: o, stretches, values }, out))
+    Some((Conv { windows, image: out, kernels, count: o, stretches, values, packed: None }, out))
 }

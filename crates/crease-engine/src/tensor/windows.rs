@@ -3,8 +3,9 @@
 //! Convolution in programs is a product of a matrix whose rows are the windows of an image with a matrix of kernels. Here an
 //! index map of rows and columns is taken apart into the places of rows and the offsets of columns: element (r, c) of the
 //! matrix stands at `row(r) + offset(c)`. That is all the three products of a convolution need: values ([`Pass::Forward`]), the
-//! adjoint of the image ([`Pass::Backward`]) and that of the kernels ([`Pass::Kernels`]). Loops run along the last axis of rows, many
-//! kernels at a time, with sums in registers.
+//! adjoint of the image ([`Pass::Backward`]) and that of the kernels ([`Pass::Kernels`]). Sums stay in registers. Where values
+//! are computed, the lanes of a register are either rows that lie side by side, many kernels at a time, or kernels, several rows at a
+//! time: then it does not matter how rows lie, and short ones leave no lane empty. Kernels that are known beforehand are put in order then.
 
 use super::lower::Buf;
 use super::memory::Pointers;
@@ -74,6 +75,8 @@ pub(crate) struct Conv {
     pub stretches: usize,
     /// Values or their adjoints: [image, kernel, row].
     pub values: Buf,
+    /// The kernels as [`Conv::pack`] leaves them, if they were known beforehand.
+    pub packed: Option<Buf>,
 }
 
 /// Which of the three products.
@@ -104,14 +107,38 @@ impl Conv {
         ((image * self.count + kernel) * self.stretches + row) * self.windows.along.size
     }
 
+    /// How many numbers the kernels are when they are packed, at most.
+    fn room(&self) -> usize {
+        self.windows.offsets.len() * self.count.next_multiple_of(WIDEST)
+    }
+
+    /// The kernels in blocks, side by side for each column, as the values need them on this machine.
+    pub fn pack<T: Float>(&self, kernels: &[T]) -> Vec<T> {
+        let mut out = vec![T::ZERO; self.room()];
+        dispatch(Pack { conv: self, kernels, out: &mut out });
+        out
+    }
+
     pub fn run<T: Float>(&self, p: &Pointers<'_, T>, space: &mut [T], pass: Pass) {
-        dispatch(Run { conv: self, p, space, pass });
+        if pass != Pass::Forward {
+            return dispatch(Run { conv: self, p, packed: &[], space, pass });
+        }
+        let (out, space) = space.split_at_mut(self.room());
+        let packed = match self.packed {
+            Some(b) => p.read(b),
+            None => {
+                dispatch(Pack { conv: self, kernels: p.read(self.kernels.0), out });
+                out
+            }
+        };
+        dispatch(Run { conv: self, p, packed, space, pass });
     }
 }
 
 struct Run<'a, 'p, T> {
     conv: &'a Conv,
     p: &'a Pointers<'p, T>,
+    packed: &'a [T],
     space: &'a mut [T],
     pass: Pass,
 }
@@ -120,30 +147,127 @@ impl<T: Float> Kernel for Run<'_, '_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        match self.pass {
-            // sums, the registers that go into them and one number of a kernel fill the registers of a machine, or nearly
-            Pass::Forward if I::REGISTERS >= 32 => forward::<T, I, 8>(self.conv, self.p, self.space),
-            Pass::Forward => forward::<T, I, 4>(self.conv, self.p, self.space),
-            Pass::Backward(out) if I::REGISTERS >= 32 => backward::<T, I, 8>(self.conv, self.p, self.space, out),
-            Pass::Backward(out) => backward::<T, I, 6>(self.conv, self.p, self.space, out),
-            Pass::Kernels(out) if 2 * self.conv.count <= <T::V<I> as Simd<T>>::N => {
-                kernels::<T, I::Narrow>(self.conv, self.p, self.space, out);
-            }
-            Pass::Kernels(out) => kernels::<T, I>(self.conv, self.p, self.space, out),
+        let Run { conv, p, packed, space, pass } = self;
+        match pass {
+            Pass::Forward => match lanes::<T, I>(conv) {
+                Lanes::Kernels => channels::<T, I>(conv, p, packed, space),
+                Lanes::Few => channels::<T, I::Narrow>(conv, p, packed, space),
+                Lanes::Rows(8) => forward::<T, I, 8>(conv, p, packed),
+                Lanes::Rows(_) => forward::<T, I, 4>(conv, p, packed),
+            },
+            Pass::Backward(out) if I::REGISTERS >= 32 => backward::<T, I, 8>(conv, p, space, out),
+            Pass::Backward(out) => backward::<T, I, 6>(conv, p, space, out),
+            Pass::Kernels(out) if few::<T, I>(conv) => kernels::<T, I::Narrow>(conv, p, space, out),
+            Pass::Kernels(out) => kernels::<T, I>(conv, p, space, out),
         }
     }
 }
 
-/// A register full of numbers that lie `step` apart; beyond the end of the slice they are zero.
+/// What fills a register when values are computed.
+enum Lanes {
+    /// Rows, with so many kernels worked on at once.
+    Rows(usize),
+    Kernels,
+    /// Kernels, no more than half a register of them.
+    Few,
+}
+
+/// Whether the kernels fill no more than one of the narrow registers, if there are such.
 #[inline(always)]
-pub(crate) fn fetch<T: Float, V: Simd<T>>(x: &[T], from: usize, step: usize) -> V {
-    if step == 1 && from + V::N <= x.len() {
-        // SAFETY: the slice has so many numbers
-        return unsafe { V::load(x.as_ptr().add(from)) };
+fn few<T: Float, I: Isa>(conv: &Conv) -> bool {
+    narrow::<T, I>() && 2 * conv.count <= <T::V<I> as Simd<T>>::N
+}
+
+/// Whether there are registers half as wide.
+#[inline(always)]
+fn narrow<T: Float, I: Isa>() -> bool {
+    <T::V<I::Narrow> as Simd<T>>::N < <T::V<I> as Simd<T>>::N
+}
+
+/// What leaves fewer lanes empty. Rows that do not lie side by side fill no register.
+#[inline(always)]
+fn lanes<T: Float, I: Isa>(conv: &Conv) -> Lanes {
+    /// Putting the sums of a row channel by channel takes as long as so many columns.
+    const TURNING: usize = 8;
+    let (along, columns, lanes) = (conv.windows.along, conv.windows.offsets.len(), <T::V<I> as Simd<T>>::N);
+    // sums, the registers that go into them and one number of a kernel fill the registers of a machine, or nearly
+    let at_once = if I::REGISTERS >= 32 { 8 } else { 4 };
+    // with fewer than eight sums at once products wait for each other
+    let rows = along.size.next_multiple_of(lanes).max(8 / at_once * lanes) * conv.count.next_multiple_of(at_once);
+    let kernels = along.size * conv.count.next_multiple_of(lanes);
+    match along.stride == 1 && rows * columns <= kernels * (columns + TURNING) {
+        true => Lanes::Rows(at_once),
+        false if few::<T, I>(conv) => Lanes::Few,
+        false => Lanes::Kernels,
     }
-    let some: [T; WIDEST] = std::array::from_fn(|i| x.get(from + i * step).copied().unwrap_or(T::ZERO));
-    // SAFETY: no register is wider
-    unsafe { V::load(some.as_ptr()) }
+}
+
+struct Pack<'a, T> {
+    conv: &'a Conv,
+    kernels: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Pack<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let (lanes, half) = (<T::V<I> as Simd<T>>::N, <T::V<I::Narrow> as Simd<T>>::N);
+        let (few, most) = match self::lanes::<T, I>(self.conv) {
+            Lanes::Kernels => (false, 2 * lanes),
+            Lanes::Few => (true, 2 * half),
+            Lanes::Rows(at_once) => (narrow::<T, I>() && at_once < lanes, at_once),
+        };
+        if few { self.registers::<I::Narrow>(most) } else { self.registers::<I>(most) }
+    }
+}
+
+impl<T: Float> Pack<'_, T> {
+    /// In blocks of `most` kernels, the last of as many registers as are enough.
+    #[inline(always)]
+    fn registers<I: Isa>(self, most: usize) {
+        let lanes = <T::V<I> as Simd<T>>::N;
+        let (n, count) = (self.conv.windows.offsets.len(), self.conv.count);
+        let (_, at, row, column) = self.conv.kernels;
+        if column != 1 || row < 0 || most < lanes {
+            return self.blocks(most, most.min(lanes));
+        }
+        for o in (0..count).step_by(lanes) {
+            let (b, wide) = block(o, count, most, lanes);
+            for c in (0..n).step_by(lanes) {
+                let from = &self.kernels[at + o * row as usize + c..];
+                let (size, out) = ((lanes.min(count - o), lanes.min(n - c)), &mut self.out[b * n + c * wide + o - b..]);
+                side_by_side::<T, I>(from, row as usize, size, out, wide, lanes);
+            }
+        }
+    }
+
+    /// In blocks of `most` kernels, the last of as many times `least` as are enough, filled up with zeros.
+    #[inline(always)]
+    fn blocks(self, most: usize, least: usize) {
+        let (n, count) = (self.conv.windows.offsets.len(), self.conv.count);
+        let (_, at, row, column) = self.conv.kernels;
+        for o in 0..count.next_multiple_of(least) {
+            let (b, wide) = block(o, count, most, least);
+            let out = self.out[b * n..][..n * wide][o - b..].iter_mut().step_by(wide);
+            if o >= count {
+                out.for_each(|x| *x = T::ZERO);
+                continue;
+            }
+            let mut index = at as isize + o as isize * row;
+            for x in out {
+                *x = self.kernels[index as usize];
+                index += column;
+            }
+        }
+    }
+}
+
+/// The first kernel of the block that a kernel is in, and how wide that block is.
+#[inline(always)]
+fn block(o: usize, count: usize, most: usize, least: usize) -> (usize, usize) {
+    let first = o - o % most;
+    (first, most.min((count - first).next_multiple_of(least)))
 }
 
 /// The first `len` numbers of a register, the others 0.
@@ -175,26 +299,100 @@ fn plus<T: Float, V: Simd<T>>(sum: V, k: T, x: V) -> V {
     unsafe { V::splat(k).times_plus(x, sum) }
 }
 
-/// `O` kernels are worked on at once.
+/// Lanes are kernels: each number of a window is multiplied by those of all kernels at its column at once, with sums of several
+/// windows in registers, and the sums of an image are put channel by channel at last.
 #[inline(always)]
-fn forward<T: Float, I: Isa, const O: usize>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T]) {
+fn channels<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, packed: &[T], sums: &mut [T]) {
     let w = &conv.windows;
-    let (n, count) = (w.offsets.len(), conv.count);
-    let image = p.read(conv.image);
-    let (kernel, at, row, column) = conv.kernels;
-    let kernel = p.read(kernel);
-    let values = p.write(conv.values);
-    // kernels side by side for each column
-    let packed = &mut space[..count.div_ceil(O) * n * O];
-    for (b, block) in packed.chunks_exact_mut(n * O).enumerate() {
-        for (c, out) in block.chunks_exact_mut(O).enumerate() {
-            for (k, o) in out.iter_mut().enumerate() {
-                let number = b * O + k;
-                let index = at as isize + number as isize * row + c as isize * column;
-                *o = if number < count { kernel[index as usize] } else { T::ZERO };
+    let (n, count, positions) = (w.offsets.len(), conv.count, conv.stretches * w.along.size);
+    let lanes = <T::V<I> as Simd<T>>::N;
+    let (image, values) = (p.read(conv.image), p.write(conv.values));
+    // every element that is read lies inside, so that no single access has to be checked
+    assert!(w.reach() <= image.len());
+    for (i, bases) in w.bases.chunks_exact(conv.stretches).enumerate() {
+        let planes = &mut values[i * count * positions..][..count * positions];
+        for b in (0..count).step_by(2 * lanes) {
+            let (_, wide) = block(b, count, 2 * lanes, lanes);
+            let part = Rows { image, windows: w, kernels: &packed[b * n..][..n * wide] };
+            let rows = |&base: &u32| (0..w.along.size).map(move |r| base as usize + r * w.along.stride as usize);
+            let mut places = bases.iter().flat_map(rows);
+            for from in (0..positions).step_by(NEAR) {
+                let near = NEAR.min(positions - from);
+                match wide > lanes {
+                    false => part.times::<I, 1, 8>(&mut places, near, sums),
+                    true if I::REGISTERS >= 32 => part.times::<I, 2, 8>(&mut places, near, sums),
+                    true => part.times::<I, 2, 6>(&mut places, near, sums),
+                }
+                for o in (b..count.min(b + wide)).step_by(lanes) {
+                    for at in (0..near).step_by(lanes) {
+                        let (sums, len) = (&sums[at * wide + o - b..], lanes.min(near - at));
+                        let (size, out) = ((len, lanes.min(count - o)), &mut planes[o * positions + from + at..]);
+                        side_by_side::<T, I>(sums, wide, size, out, positions, len);
+                    }
+                }
             }
         }
     }
+}
+
+/// The sums of so many rows wait near by until they are put channel by channel: a multiple of what is worked on at once.
+const NEAR: usize = 48;
+
+/// The windows of one image, and the kernels of a few registers, side by side for each column.
+struct Rows<'a, T> {
+    image: &'a [T],
+    windows: &'a Windows,
+    kernels: &'a [T],
+}
+
+impl<T: Float> Rows<'_, T> {
+    /// The sums of the next rows, `R` registers of each, `N` rows at once.
+    #[inline(always)]
+    fn times<I: Isa, const R: usize, const N: usize>(
+        &self,
+        places: &mut impl Iterator<Item = usize>,
+        rows: usize,
+        sums: &mut [T],
+    ) {
+        let (offsets, lanes) = (&self.windows.offsets[..], <T::V<I> as Simd<T>>::N);
+        assert!(self.kernels.len() >= offsets.len() * R * lanes);
+        for to in sums[..rows.next_multiple_of(N) * R * lanes].chunks_exact_mut(N * R * lanes) {
+            // SAFETY: both slices are long enough, just checked, and so is the image, as the caller has checked; the instructions
+            // are those of the kernel
+            unsafe {
+                // beyond the last row the image begins again, and nobody looks at those sums
+                let mut rows = [self.image.as_ptr(); N];
+                rows.iter_mut().zip(&mut *places).for_each(|(row, place)| *row = row.add(place));
+                let mut local = [[zero::<T, T::V<I>>(); R]; N];
+                let mut kernels = self.kernels.as_ptr();
+                for &offset in offsets {
+                    let k: [T::V<I>; R] = std::array::from_fn(|r| Simd::<T>::load(kernels.add(r * lanes)));
+                    for (sum, row) in local.iter_mut().zip(rows) {
+                        let x = <T::V<I> as Simd<T>>::splat(*row.add(offset as usize));
+                        for (s, &k) in sum.iter_mut().zip(&k) {
+                            *s = x.times_plus(k, *s);
+                        }
+                    }
+                    kernels = kernels.add(R * lanes);
+                }
+                for (i, sum) in local.iter().enumerate() {
+                    for (r, &s) in sum.iter().enumerate() {
+                        Simd::<T>::store(s, to.as_mut_ptr().add((i * R + r) * lanes));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Lanes are rows. `O` kernels are worked on at once.
+#[inline(always)]
+fn forward<T: Float, I: Isa, const O: usize>(conv: &Conv, p: &Pointers<'_, T>, packed: &[T]) {
+    let w = &conv.windows;
+    let (n, count) = (w.offsets.len(), conv.count);
+    let image = p.read(conv.image);
+    let values = p.write(conv.values);
+    let packed = &packed[..count.div_ceil(O) * n * O];
     let registers = w.along.size.div_ceil(<T::V<I> as Simd<T>>::N);
     // as many at once as there is room for, in groups of nearly equal size
     let group = registers.div_ceil(registers.div_ceil(MOST));
@@ -240,30 +438,25 @@ impl<T: Float> Stretch<'_, T> {
     fn tile<I: Isa, const N: usize, const O: usize>(&self, from: usize, values: &mut [T]) {
         let (w, image) = (self.windows, self.image);
         let lanes = <T::V<I> as Simd<T>>::N;
-        let (step, rows) = (w.along.stride as usize, w.along.size);
+        let rows = w.along.size;
         let places: [usize; N] = std::array::from_fn(|i| ((from + i) * lanes).min(rows.saturating_sub(lanes)));
-        let starts = places.map(|p| self.base + p * step);
+        let starts = places.map(|p| self.base + p);
         let mut sums = [[zero::<T, T::V<I>>(); N]; O];
         let (columns, _) = self.block.as_chunks::<O>();
-        if step == 1 && starts[N - 1] + self.reach + lanes <= image.len() {
-            for (&offset, k) in w.offsets.iter().zip(columns) {
-                let x: [T::V<I>; N] = std::array::from_fn(|i| {
-                    // SAFETY: the largest offset from the last start still lies inside, just checked
-                    unsafe { Simd::<T>::load(image.as_ptr().add(starts[i] + offset as usize)) }
-                });
-                for (sum, &k) in sums.iter_mut().zip(k) {
-                    for (s, &x) in sum.iter_mut().zip(&x) {
-                        *s = plus(*s, k, x);
-                    }
+        // a stretch that does not fill a register is read no further than it goes
+        let len = lanes.min(rows);
+        assert!(starts[N - 1] + self.reach + len <= image.len());
+        for (&offset, k) in w.offsets.iter().zip(columns) {
+            let x: [T::V<I>; N] = std::array::from_fn(|i| {
+                // SAFETY: the largest offset from the last start still lies inside, just checked
+                unsafe {
+                    let at = image.as_ptr().add(starts[i] + offset as usize);
+                    if N > 1 || len == lanes { Simd::<T>::load(at) } else { Simd::<T>::load_some(at, len) }
                 }
-            }
-        } else {
-            for (&offset, k) in w.offsets.iter().zip(columns) {
-                let x: [T::V<I>; N] = std::array::from_fn(|i| fetch(image, starts[i] + offset as usize, step));
-                for (sum, &k) in sums.iter_mut().zip(k) {
-                    for (s, &x) in sum.iter_mut().zip(&x) {
-                        *s = plus(*s, k, x);
-                    }
+            });
+            for (sum, &k) in sums.iter_mut().zip(k) {
+                for (s, &x) in sum.iter_mut().zip(&x) {
+                    *s = plus(*s, k, x);
                 }
             }
         }
@@ -401,7 +594,8 @@ fn kernels<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T], 
         let planes = &values[i * count * positions..][..count * positions];
         for o in (0..count).step_by(lanes) {
             for at in (0..positions).step_by(lanes) {
-                side_by_side::<T, I>(planes, (o, at), (count, positions), &mut packed[at * wide + o..], wide);
+                let (from, size) = (&planes[o * positions + at..], (lanes.min(count - o), lanes.min(positions - at)));
+                side_by_side::<T, I>(from, positions, size, &mut packed[at * wide + o..], wide, lanes);
             }
         }
         let mut b = 0;
@@ -434,21 +628,21 @@ fn kernels<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T], 
     }
 }
 
-/// One register of each plane from `o` on, transposed: first the numbers of all planes at `at`, then those at `at + 1`. Planes
-/// that do not exist are zero.
+/// A matrix of no more rows and columns than a register has lanes, its rows `apart`, transposed: the first `len` numbers of each column,
+/// from one to the next `wide` apart. Rows that do not exist are zero.
 #[inline(always)]
 fn side_by_side<T: Float, I: Isa>(
-    planes: &[T],
-    (o, at): (usize, usize),
-    (count, positions): (usize, usize),
+    from: &[T],
+    apart: usize,
+    (rows, columns): (usize, usize),
     out: &mut [T],
     wide: usize,
+    len: usize,
 ) {
     let lanes = <T::V<I> as Simd<T>>::N;
-    let len = lanes.min(positions - at);
-    let mut rows = [zero::<T, T::V<I>>(); WIDEST];
-    for (k, row) in rows.iter_mut().enumerate().take(lanes.min(count - o)) {
-        *row = some(planes, (o + k) * positions + at, len);
+    let mut all = [zero::<T, T::V<I>>(); WIDEST];
+    for (k, row) in all.iter_mut().enumerate().take(lanes.min(rows)) {
+        *row = some(from, k * apart, columns);
     }
     // in each round numbers that are half of all rows apart come to lie side by side
     let mut apart = 1;
@@ -456,13 +650,13 @@ fn side_by_side<T: Float, I: Isa>(
         let mut next = [zero::<T, T::V<I>>(); WIDEST];
         for i in 0..lanes / 2 {
             // SAFETY: called in kernels only
-            (next[2 * i], next[2 * i + 1]) = unsafe { Simd::<T>::interleave(rows[i], rows[i + lanes / 2]) };
+            (next[2 * i], next[2 * i + 1]) = unsafe { Simd::<T>::interleave(all[i], all[i + lanes / 2]) };
         }
-        rows = next;
+        all = next;
         apart *= 2;
     }
-    for (k, &row) in rows.iter().enumerate().take(len) {
-        put(row, out, k * wide, lanes);
+    for (k, &row) in all.iter().enumerate().take(columns) {
+        put(row, out, k * wide, len);
     }
 }
 
