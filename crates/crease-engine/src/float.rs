@@ -287,7 +287,8 @@ pub(crate) fn library<T: Float>(f: Smooth, x: T) -> T {
 
 /// Whether all numbers of a slice are finite.
 pub(crate) fn all_finite<T: Float>(xs: &[T]) -> bool {
-    dispatch(Finite(xs))
+    // of a few it is known before a kernel is found
+    if xs.len() < 16 { T::all_finite(xs) } else { dispatch(Finite(xs)) }
 }
 
 struct Finite<'a, T>(&'a [T]);
