@@ -141,7 +141,7 @@ def layers(table: Table, ties: dict[str, Ties]) -> list[str]:
 
 
 def classifiers(table: Table, seconds: float) -> list[str]:
-    """One network of each family of torchvision, with random weights: value and gradient by a number that scales and one that shifts the picture."""
+    """One network of each family of torchvision, with random weights, in f64: value and gradient by a number that scales and one that shifts the picture. (In f32 deep networks round away more than the difference that is looked for.)"""
     import torchvision
 
     start, left = time.monotonic(), []
@@ -150,13 +150,13 @@ def classifiers(table: Table, seconds: float) -> list[str]:
             left.append(family)
             continue
         torch.manual_seed(0)
-        net = torchvision.models.get_model(name, num_classes=5, **how).eval()
-        picture = cases.randn(1, 3, size, size).float()
+        net = torchvision.models.get_model(name, num_classes=5, **how).eval().double()
+        picture = cases.randn(1, 3, size, size).double()
 
         def f(scale: Any, shift: Any, net: Any = net, picture: Any = picture) -> Any:
             return net(picture * scale + shift)
 
-        table.add("torchvision, one of each family", f"{family} ({name}, {size} by {size})", [judge(f, [torch.tensor([1.0]), torch.full((1, 3, 1, 1), 0.25)])])
+        table.add("torchvision, one of each family", f"{family} ({name}, {size} by {size})", [judge(f, [torch.tensor([1.0]).double(), torch.full((1, 3, 1, 1), 0.25).double()])])
     return [f"torchvision {torchvision.__version__}; families that were not tried: {', '.join(left)}.\n"] if left else [f"torchvision {torchvision.__version__}.\n"]
 
 
