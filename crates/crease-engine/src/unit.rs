@@ -290,6 +290,18 @@ pub(crate) struct Pick<T> {
     pub ties: Ties,
 }
 
+impl<T: Float> Pick<T> {
+    /// What each of two takes of a tie.
+    pub fn of_two(&self) -> [T; 2] {
+        match self.ties {
+            Ties::First => [T::ONE, T::ZERO],
+            Ties::Last => [T::ZERO, T::ONE],
+            Ties::Average => [T::ONE / T::from_usize(2); 2],
+            Ties::Every => [T::ONE; 2],
+        }
+    }
+}
+
 /// A result of an elementwise operation: what is applied to which of the arguments.
 pub(crate) type Part<T> = (Unit<T>, [usize; 2]);
 

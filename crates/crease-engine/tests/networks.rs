@@ -96,6 +96,20 @@ fn convolutions_of_many_sizes() {
     assert!(recognised > 60, "{recognised}");
 }
 
+/// The interpreter's numbers, at numbers for which every sum is exact; how the program was compiled.
+fn exactly<T: Float>(rng: &mut SplitMix64, p: &Program, what: &str) -> String {
+    let data: Vec<Vec<T>> = p.inputs().iter().map(|i| numbers(rng, i.shape.len())).collect();
+    let at: Vec<Tensor<T>> =
+        p.inputs().iter().zip(&data).map(|(i, d)| Tensor::new(i.shape.clone(), d.clone()).unwrap()).collect();
+    let expected = run(p, &at).unwrap();
+    let c = compile::<T>(p, &Options::default().form(crease_engine::Form::Tensors)).unwrap();
+    let mut out = vec![T::NAN; expected[0].data().len()];
+    let inputs: Vec<&[T]> = data.iter().map(|d| &d[..]).collect();
+    c.run(&mut c.workspace(), &inputs, &mut [&mut out]).unwrap();
+    assert!(out == expected[0].data(), "{what}");
+    c.explain().to_string()
+}
+
 /// Rows and kernels that fill no register, one, or several and a bit; windows whose numbers lie apart; kernels that are inputs or known, in
 /// either order.
 #[test]
@@ -129,17 +143,8 @@ fn windows_of_every_width() {
         let y = b.view(y, crease_core::Layout::strided(0, &channels), shape(&[images, kernels, per])).unwrap();
         let y = b.relu(y).unwrap();
         let p = b.finish(&[y]).unwrap();
-        let data: Vec<Vec<T>> = p.inputs().iter().map(|i| numbers(rng, i.shape.len())).collect();
-        let at: Vec<Tensor<T>> =
-            p.inputs().iter().zip(&data).map(|(i, d)| Tensor::new(i.shape.clone(), d.clone()).unwrap()).collect();
-        let expected = run(&p, &at).unwrap();
-        let c = compile::<T>(&p, &Options::default().form(crease_engine::Form::Tensors)).unwrap();
-        assert!(c.explain().to_string().contains("convolution, Forward"), "{}", c.explain());
-        let mut out = vec![T::NAN; m * kernels];
-        let inputs: Vec<&[T]> = data.iter().map(|d| &d[..]).collect();
-        c.run(&mut c.workspace(), &inputs, &mut [&mut out]).unwrap();
-        // the numbers are such that every sum is exact
-        assert!(out == expected[0].data(), "{width} {stride} {dilation} {kernels} {known}");
+        let explained = exactly::<T>(rng, &p, &format!("{width} {stride} {dilation} {kernels} {known}"));
+        assert!(explained.contains("convolution, Forward"), "{explained}");
     }
     let mut rng = SplitMix64::new(12);
     for width in [4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 33, 50] {
@@ -226,14 +231,7 @@ fn products_with_few_columns() {
         let y = b.input("y", Shape::new(if tb { [n, k] } else { [k, n] }).unwrap()).unwrap();
         let z = b.push1(crease_core::Op::MatMul { transpose_a: false, transpose_b: tb }, &[x, y]).unwrap();
         let p = b.finish(&[z]).unwrap();
-        let data: Vec<Vec<T>> = p.inputs().iter().map(|i| numbers(rng, i.shape.len())).collect();
-        let at: Vec<Tensor<T>> =
-            p.inputs().iter().zip(&data).map(|(i, d)| Tensor::new(i.shape.clone(), d.clone()).unwrap()).collect();
-        let expected = run(&p, &at).unwrap();
-        let c = compile::<T>(&p, &Options::default().form(crease_engine::Form::Tensors)).unwrap();
-        let mut out = vec![T::NAN; m * n];
-        c.run(&mut c.workspace(), &[&data[0], &data[1]], &mut [&mut out]).unwrap();
-        assert!(out == expected[0].data(), "{m} {k} {n} {tb}");
+        exactly::<T>(rng, &p, &format!("{m} {k} {n} {tb}"));
     }
     let mut rng = SplitMix64::new(11);
     for n in 2..=17 {

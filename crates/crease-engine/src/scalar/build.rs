@@ -63,11 +63,7 @@ pub(crate) fn build<T: Float>(
                 let mut pick = choice(f.op(e), selection);
                 if matches!(kind, Kind::Unit(Unit::Max | Unit::Min)) {
                     // of two, what the first takes of a tie
-                    pick.at = match pick.ties {
-                        Ties::Last => T::ZERO,
-                        Ties::Average => T::ONE / T::from_usize(2),
-                        Ties::First | Ties::Every => T::ONE,
-                    };
+                    pick.at = pick.of_two()[0];
                 }
                 kinds.push((kind, pick, args.len() as u32, results));
             }

@@ -9,7 +9,7 @@ use crate::error::EngineError;
 use crate::flat::{Flat, FlatEq, FlatOp, Operand};
 use crate::float::Float;
 use crate::unit::{LaneOp, Lowered, Move, Part, Pick, Unit, lower, number};
-use crease_core::{Lane, Layout, Limits, Op, Scan, Shape, Ties};
+use crease_core::{Lane, Layout, Limits, Op, Scan, Shape};
 use std::collections::HashMap;
 
 /// So many products of matrices with so few products of numbers in each are taken element by element: a kernel for one of them would take longer to begin than
@@ -460,16 +460,10 @@ impl<T: Float> Lowering<'_, T> {
 
     /// The larger or smaller of two tensors, and what each takes of its derivative.
     fn pair(&mut self, e: &FlatEq, op: LaneOp, pick: Pick<T>, len: usize) {
-        let (first, second) = match pick.ties {
-            Ties::First => (T::ONE, T::ZERO),
-            Ties::Last => (T::ZERO, T::ONE),
-            Ties::Average => (T::ONE / T::from_usize(2), T::ONE / T::from_usize(2)),
-            Ties::Every => (T::ONE, T::ONE),
-        };
+        let [first, second] = pick.of_two();
         // the first of two is the larger where the second is the smaller
-        let ahead = if op == LaneOp::Max { [0, 1] } else { [1, 0] };
-        let behind = [ahead[1], ahead[0]];
-        let unit = if op == LaneOp::Max { Unit::Max } else { Unit::Min };
+        let (unit, ahead, behind) =
+            if op == LaneOp::Max { (Unit::Max, [0, 1], [1, 0]) } else { (Unit::Min, [1, 0], [0, 1]) };
         self.units(e, &[(unit, [0, 1]), (Unit::Share(first), ahead), (Unit::Share(second), behind)], len);
     }
 
