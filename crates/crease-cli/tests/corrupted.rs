@@ -31,7 +31,7 @@ fn member(expression: &str, vector: &[(i64, i64)]) -> String {
     let vector: Vec<Rational> = vector.iter().map(|(n, d)| Rational::new(*n, *d).expect("a fraction")).collect();
     let session = Session::new(&model, 0);
     let all = session.neighbouring_gradients(&Limits::default(), |_| ()).expect(expression);
-    let found = session.membership_among(&all, &vector).expect(expression);
+    let found = session.membership_among(&all, &vector, &Default::default()).expect(expression);
     session.membership_certificate(&vector, &found, &all.gradients).expect(expression).expect(expression)
 }
 

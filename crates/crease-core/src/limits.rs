@@ -104,6 +104,20 @@ impl Limits {
         self
     }
 
+    /// The same, giving up when this part of the time that is left is over, so that the rest is there for what comes after.
+    ///
+    /// ```
+    /// use crease_core::Limits;
+    /// use std::time::Duration;
+    /// let whole = Limits::default().within(Duration::from_secs(100));
+    /// assert!(whole.part(0.5).deadline.unwrap() < whole.deadline.unwrap() - Duration::from_secs(40));
+    /// assert_eq!(Limits::default().part(0.5).deadline, None);
+    /// ```
+    pub fn part(&self, part: f64) -> Self {
+        let left = self.deadline.map(|end| end.saturating_duration_since(Instant::now()));
+        left.map_or_else(|| self.clone(), |left| self.clone().within(left.mul_f64(part.clamp(0.0, 1.0))))
+    }
+
     /// The same, to be stopped by this.
     pub fn cancelled_by(mut self, cancel: &Cancel) -> Self {
         self.cancel = cancel.clone();

@@ -51,7 +51,7 @@ fn hull_row(name: &str, normals: &Arrangement) {
     assert!(vertices.iter().all(Option::is_some));
     let corners = vertices.iter().filter(|v| **v == Some(true)).count();
     let start = Instant::now();
-    let stationary = matches!(found.stationarity(), Stationarity::Stationary { .. });
+    let stationary = matches!(found.stationarity(&Default::default()), Stationarity::Stationary { .. });
     let asked = start.elapsed().as_secs_f64();
     println!("| {name} | {} | {corners} | {seconds:.3} | {stationary} | {asked:.4} |", found.gradients.len());
 }

@@ -8,7 +8,7 @@
 //!
 //! Deliberately absent: facets and volumes. A hull of n vectors in dimension p can have n^(p/2) facets, and nobody here needs them.
 
-use crate::cone::{Cone, Conflict, Forms, Half};
+use crate::cone::{Cone, Conflict, Forms, Half, Halt};
 use crate::enumerate::Neighbours;
 use crate::{EnumerateLimit, OracleError};
 use crease_core::Limits;
@@ -23,12 +23,15 @@ const RANDOM_DIRECTIONS: usize = 200;
 /// Where a vector lies with respect to a convex hull.
 ///
 /// ```
-/// use crease_core::Rational;
+/// use crease_core::{Limits, Rational};
 /// use crease_oracles::{in_hull, HullPosition};
+/// use std::time::Duration;
 /// let points = [[0, 0], [2, 0], [0, 2]].map(|g| g.map(Rational::from).to_vec());
-/// let HullPosition::Inside { weights } = in_hull(&points, &[1, 1].map(Rational::from)).unwrap() else { panic!() };
+/// let ask = |v: [i64; 2], limits| in_hull(&points, &v.map(Rational::from), &limits).unwrap();
+/// let HullPosition::Inside { weights } = ask([1, 1], Limits::DEFAULT) else { panic!() };
 /// assert_eq!(weights, [(1, Rational::new(1, 2).unwrap()), (2, Rational::new(1, 2).unwrap())]);
-/// assert!(matches!(in_hull(&points, &[2, 1].map(Rational::from)).unwrap(), HullPosition::Outside { .. }));
+/// assert!(matches!(ask([2, 1], Limits::DEFAULT), HullPosition::Outside { .. }));
+/// assert_eq!(ask([2, 1], Limits::DEFAULT.within(Duration::ZERO)), HullPosition::NotDecided);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum HullPosition {
@@ -42,12 +45,18 @@ pub enum HullPosition {
         /// Along this direction it lies beyond all vectors: its product with it is larger than that of any of them.
         direction: Vec<Rational>,
     },
+    /// Time was up before either was shown.
+    NotDecided,
 }
 
-/// Whether a vector is in the convex hull of others, with a proof either way. See [`HullPosition`] for an example.
-pub fn in_hull<P: AsRef<[Rational]>>(points: &[P], vector: &[Rational]) -> Result<HullPosition, OracleError> {
+/// Whether a vector is in the convex hull of others, with a proof either way, unless the limits end it. See [`HullPosition`] for an example.
+pub fn in_hull<P: AsRef<[Rational]>>(
+    points: &[P],
+    vector: &[Rational],
+    limits: &Limits,
+) -> Result<HullPosition, OracleError> {
     check(points, vector.len())?;
-    Ok(Cloud::all(points).position(vector, &mut Vec::new()))
+    Ok(Cloud::all(points).position(vector, &mut Vec::new(), &|| limits.stopped().is_none()))
 }
 
 /// Which of the vectors are vertices of their convex hull.
@@ -59,7 +68,7 @@ pub fn in_hull<P: AsRef<[Rational]>>(points: &[P], vector: &[Rational]) -> Resul
 /// ```
 pub fn hull_vertices<P: AsRef<[Rational]>>(points: &[P]) -> Result<Vec<bool>, OracleError> {
     check(points, points.first().map_or(0, |p| p.as_ref().len()))?;
-    let verdicts = Cloud::vertices(points, |_| None, || false, || ());
+    let verdicts = Cloud::vertices(points, |_| None, &|| true, || ());
     Ok(verdicts.into_iter().map(|v| v == Some(true)).collect())
 }
 
@@ -78,7 +87,7 @@ fn check<P: AsRef<[Rational]>>(points: &[P], dimension: usize) -> Result<(), Ora
 /// let ask = |slope: f64| {
 ///     let p = trace(1, |x| abs(x[0]) + slope * x[0]).unwrap();
 ///     let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
-///     neighbouring_gradients(&model, 0, &Default::default()).unwrap().stationarity()
+///     neighbouring_gradients(&model, 0, &Default::default()).unwrap().stationarity(&Default::default())
 /// };
 /// assert!(matches!(ask(0.5), Stationarity::Stationary { .. }));
 /// let Stationarity::Descent { direction } = ask(3.0) else { panic!() };
@@ -96,15 +105,15 @@ pub enum Stationarity {
         /// The direction.
         direction: Vec<Rational>,
     },
-    /// 0 is no combination of what was found, and that is not known to be all.
+    /// 0 is no combination of what was found, and that is not known to be all; or time was up.
     NotDecided,
 }
 
 impl Neighbours {
-    /// Whether the point is Clarke stationary. See [`Stationarity`] for an example.
-    pub fn stationarity(&self) -> Stationarity {
+    /// Whether the point is Clarke stationary, within the time of the limits. See [`Stationarity`] for an example.
+    pub fn stationarity(&self, limits: &Limits) -> Stationarity {
         let dimension = self.gradients.first().map_or(0, |n| n.gradient.len());
-        match in_hull(&self.gradients, &vec![Rational::ZERO; dimension]) {
+        match in_hull(&self.gradients, &vec![Rational::ZERO; dimension], limits) {
             Ok(HullPosition::Inside { weights }) if self.exact => Stationarity::Stationary { weights },
             Ok(HullPosition::Outside { direction }) if self.complete() => Stationarity::Descent { direction },
             _ => Stationarity::NotDecided,
@@ -133,8 +142,7 @@ impl Neighbours {
         }
         let hint = |i: usize| self.gradients.get(i).map(|n| &n.direction[..]);
         let mut looked = 0;
-        let stopped = || limits.stopped().is_some();
-        let mut verdicts = Cloud::vertices(&self.gradients, hint, stopped, || {
+        let mut verdicts = Cloud::vertices(&self.gradients, hint, &|| limits.stopped().is_none(), || {
             looked += 1;
             tell(looked);
         });
@@ -224,7 +232,7 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
     }
 
     /// Where a vector lies with respect to the hull of the members. `few` are those to begin with, and those that mattered.
-    fn position(&mut self, vector: &[Rational], few: &mut Vec<usize>) -> HullPosition {
+    fn position(&mut self, vector: &[Rational], few: &mut Vec<usize>, go_on: &dyn Fn() -> bool) -> HullPosition {
         let mut forms = Forms::new(vector.len());
         let mut cone = Cone::new(vector.len());
         let mut scales: Vec<(usize, Rational)> = Vec::new();
@@ -233,7 +241,7 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
         if waiting.is_empty() {
             waiting.extend(self.seems_farthest(&near).map(|(i, _)| i));
         }
-        loop {
+        while go_on() {
             for i in waiting.drain(..) {
                 let away: Form = vector.iter().zip(self.point(i)).map(|(v, g)| v - g).enumerate().collect();
                 let Some((signed, factor)) = forms.intern(&away) else {
@@ -243,7 +251,7 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
                 scales.push((i, factor));
             }
             // floats are good enough to find out who is in the way
-            if cone.check_quick(&forms).is_ok() {
+            if cone.check_quick(&forms, go_on).is_ok() {
                 let reach: f64 = near.iter().zip(cone.point()).map(|(v, d)| v * d).sum();
                 if let Some((i, value)) = self.seems_farthest(cone.point())
                     && value >= reach
@@ -253,9 +261,10 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
                     continue;
                 }
             }
-            let direction = match cone.witness(&forms) {
+            let direction = match cone.witness(&forms, go_on) {
                 Ok(direction) => direction,
-                Err(conflict) => {
+                Err(Halt::Stopped) => break,
+                Err(Halt::Conflict(conflict)) => {
                     let weights = combination(&conflict, &scales);
                     *few = weights.iter().map(|(i, _)| *i).collect();
                     return HullPosition::Inside { weights };
@@ -272,17 +281,18 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
                 }
             }
         }
+        HullPosition::NotDecided
     }
 
     /// Which vectors are vertices of the hull of all. A hint is a direction along which a vector may be the farthest, either way.
     fn vertices<'h>(
         points: &'p [P],
         hint: impl Fn(usize) -> Option<&'h [Rational]>,
-        stopped: impl Fn() -> bool,
+        go_on: &dyn Fn() -> bool,
         mut look: impl FnMut(),
     ) -> Vec<Option<bool>> {
         let n = points.len();
-        if stopped() {
+        if !go_on() {
             // even the first look at very many takes long
             return vec![None; n];
         }
@@ -298,7 +308,7 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
             }
         };
         for direction in first_directions(all.columns.len(), n) {
-            if stopped() {
+            if !go_on() {
                 break;
             }
             if let Some(i) = all.farthest(&direction) {
@@ -311,14 +321,18 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
                 continue;
             }
             look();
-            if stopped() {
+            if !go_on() {
                 break;
             }
             let mut hints = hint(i).into_iter().flat_map(|d| [d.to_vec(), d.iter().map(|x| -x).collect()]);
             while verdicts[i].is_none() {
-                let HullPosition::Outside { direction } = corners.position(points[i].as_ref(), &mut few) else {
-                    verdicts[i] = Some(false);
-                    break;
+                let direction = match corners.position(points[i].as_ref(), &mut few, go_on) {
+                    HullPosition::Outside { direction } => direction,
+                    HullPosition::Inside { .. } => {
+                        verdicts[i] = Some(false);
+                        break;
+                    }
+                    HullPosition::NotDecided => break,
                 };
                 // the direction leads to another vertex; that it is this one is what the hint may show
                 for direction in std::iter::once(direction).chain(hints.next()) {

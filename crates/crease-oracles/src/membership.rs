@@ -9,6 +9,7 @@
 use crate::bounds::along;
 use crate::enumerate::{Neighbour, Neighbours};
 use crate::{Conservative, HullPosition, OracleError, Session, check_direction, in_hull};
+use crease_core::Limits;
 use crease_core::number::Rational;
 
 /// The least and the largest of some numbers.
@@ -107,7 +108,7 @@ impl Session<'_> {
     }
 
     /// Asks where a vector lies, given the neighbouring gradients. It is decided whether
-    /// it is a Clarke subgradient, unless those are not [complete](Neighbours::complete).
+    /// it is a Clarke subgradient, unless those are not [complete](Neighbours::complete), or time is up.
     ///
     /// ```
     /// use crease_core::{local::localize, relu, trace, Rational, Tensor};
@@ -117,18 +118,23 @@ impl Session<'_> {
     /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ZERO)]).unwrap();
     /// let session = Session::new(&model, 0);
     /// let all = session.neighbouring_gradients(&Default::default(), |_| ()).unwrap();
-    /// let ask = |v: [&str; 2]| session.membership_among(&all, &v.map(|x| x.parse().unwrap())).unwrap();
+    /// let ask = |v: [&str; 2]| session.membership_among(&all, &v.map(|x| x.parse().unwrap()), &Default::default()).unwrap();
     /// assert!(matches!(ask(["1", "1"]), Membership::Vertex { .. }));
     /// assert!(matches!(ask(["1", "1/3"]), Membership::Hull { .. }));
     /// assert!(matches!(ask(["0", "0"]), Membership::ConservativeOnly { .. })); // what frameworks say
     /// assert!(matches!(ask(["1", "2"]), Membership::Outside { .. }));
     /// ```
-    pub fn membership_among(&self, neighbours: &Neighbours, vector: &[Rational]) -> Result<Membership, OracleError> {
+    pub fn membership_among(
+        &self,
+        neighbours: &Neighbours,
+        vector: &[Rational],
+        limits: &Limits,
+    ) -> Result<Membership, OracleError> {
         let known = self.conservative()?;
         check_direction(self.model(), vector)?;
         if !neighbours.exact {
             let found = self.membership(vector, 0)?;
-            return if found == Membership::NotDecided { among_exact(neighbours, vector) } else { Ok(found) };
+            return if found == Membership::NotDecided { among_exact(neighbours, vector, limits) } else { Ok(found) };
         }
         if let Some(found) = by_bounds(known, vector) {
             return Ok(found);
@@ -139,21 +145,21 @@ impl Session<'_> {
             let others: Vec<&[Rational]> =
                 list.iter().enumerate().filter(|(i, _)| *i != own).map(|(_, n)| &n.gradient[..]).collect();
             let vertex = neighbours.all_vertices
-                || neighbours.complete() && matches!(in_hull(&others, vector)?, HullPosition::Outside { .. });
+                || neighbours.complete() && matches!(in_hull(&others, vector, limits)?, HullPosition::Outside { .. });
             return Ok(if vertex { Membership::Vertex { direction } } else { Membership::Clarke { direction } });
         }
-        match in_hull(list, vector)? {
+        match in_hull(list, vector, limits)? {
             HullPosition::Inside { weights } => Ok(Membership::Hull { weights }),
             HullPosition::Outside { direction } if neighbours.complete() => {
                 if let Some(bounds) = self.beyond_along(vector, &direction, &Rational::ZERO)? {
                     return Ok(Membership::Beyond { direction, bounds });
                 }
-                Ok(match choices_for(self, vector)? {
+                Ok(match choices_for(self, vector, limits)? {
                     Some(choices) => Membership::ConservativeOnly { direction, choices },
                     None => Membership::NotClarke { direction },
                 })
             }
-            HullPosition::Outside { .. } => Ok(Membership::NotDecided),
+            HullPosition::Outside { .. } | HullPosition::NotDecided => Ok(Membership::NotDecided),
         }
     }
 }
@@ -213,18 +219,18 @@ impl Session<'_> {
 }
 
 /// Where a vector lies, as far as those gradients show it that are exact although others are not.
-fn among_exact(neighbours: &Neighbours, vector: &[Rational]) -> Result<Membership, OracleError> {
+fn among_exact(neighbours: &Neighbours, vector: &[Rational], limits: &Limits) -> Result<Membership, OracleError> {
     let is_exact = |n: &Neighbour| n.radius.as_ref().is_none_or(|r| r.iter().all(Rational::is_zero));
     let (numbers, exact): (Vec<usize>, Vec<&[Rational]>) =
         neighbours.gradients.iter().enumerate().filter(|(_, n)| is_exact(n)).map(|(i, n)| (i, &n.gradient[..])).unzip();
     if exact.is_empty() {
         return Ok(Membership::NotDecided);
     }
-    Ok(match in_hull(&exact, vector)? {
+    Ok(match in_hull(&exact, vector, limits)? {
         HullPosition::Inside { weights } => {
             Membership::Hull { weights: weights.into_iter().map(|(i, w)| (numbers[i], w)).collect() }
         }
-        HullPosition::Outside { .. } => Membership::NotDecided,
+        HullPosition::Outside { .. } | HullPosition::NotDecided => Membership::NotDecided,
     })
 }
 
@@ -246,7 +252,11 @@ fn by_bounds(known: &Conservative, vector: &[Rational]) -> Option<Membership> {
 
 /// Weights at the kinks that give a vector, if some of the usual ones do: equal weights everywhere, one member at each kink, or one
 /// at each but one.
-fn choices_for(session: &Session<'_>, vector: &[Rational]) -> Result<Option<Vec<Vec<Rational>>>, OracleError> {
+fn choices_for(
+    session: &Session<'_>,
+    vector: &[Rational],
+    limits: &Limits,
+) -> Result<Option<Vec<Vec<Rational>>>, OracleError> {
     let sizes = session.sizes();
     let unit = |n: usize, k: usize| -> Vec<Rational> { (0..n).map(|i| Rational::from(usize::from(i == k))).collect() };
     let equal = |n: usize| vec![Rational::new(1, n as i64).unwrap_or_default(); n];
@@ -264,7 +274,7 @@ fn choices_for(session: &Session<'_>, vector: &[Rational]) -> Result<Option<Vec<
         }
         for (kink, &n) in sizes.iter().enumerate() {
             for other in picked[kink] + 1..n {
-                let Some(less) = left.checked_sub(1) else { return Ok(None) };
+                let Some(less) = left.checked_sub(1).filter(|_| limits.stopped().is_none()) else { return Ok(None) };
                 left = less;
                 let mut moved = corner.clone();
                 moved[kink] = unit(n, other);

@@ -291,7 +291,7 @@ mod tests {
             let decision = session.differentiable(&effort).unwrap();
             let report = KinkReport::new(&session, &Selection::paper(), &limits).unwrap();
             let all = session.neighbouring_gradients(&limits, |_| ()).unwrap();
-            let place = session.membership_among(&all, &half).unwrap();
+            let place = session.membership_among(&all, &half, &Default::default()).unwrap();
             let certificate = session.membership_certificate(&half, &place, &all.gradients).unwrap();
             assert_eq!(BUILT.get(), 1, "in round {round}");
             assert_eq!(clarke, super::clarke_element(&model, 0, effort.seed).unwrap());
@@ -302,7 +302,7 @@ mod tests {
             let others = super::neighbouring_gradients(&model, 0, &limits).unwrap();
             assert_eq!(all, others);
             let own = Session::new(&model, 0);
-            assert_eq!(own.membership_among(&others, &half).unwrap(), place);
+            assert_eq!(own.membership_among(&others, &half, &Default::default()).unwrap(), place);
             assert_eq!(own.membership_certificate(&half, &place, &others.gradients).unwrap(), certificate);
             BUILT.set(1);
         }

@@ -4,12 +4,13 @@ mod support;
 
 use crease_core::Limits;
 use crease_core::number::Rational;
+use crease_core::random::SplitMix64;
 use crease_core::{abs, exp, max, relu, trace};
 use crease_oracles::{
     HullPosition, Membership, OracleError, Session, Stationarity, gradient_at_choices, hull_vertices, in_hull,
     neighbouring_gradients,
 };
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::arrangements::{braid, cross_polytope, weighted_relus};
 use support::elimination::has_direction;
 use support::{Rng, dot, ints, model_at, r};
@@ -34,6 +35,7 @@ fn proved(points: &[Vec<Rational>], v: &[Rational], position: &HullPosition) -> 
             assert!(points.iter().all(|g| dot(g, direction) < dot(v, direction)), "{points:?} {v:?} {direction:?}");
             false
         }
+        HullPosition::NotDecided => panic!("nobody stopped it"),
     }
 }
 
@@ -47,7 +49,7 @@ fn random_points() {
         let points: Vec<Vec<i64>> = (0..n).map(|_| draw()).collect();
         let v = draw();
         let exact: Vec<Vec<Rational>> = points.iter().map(|g| ints(g)).collect();
-        let position = in_hull(&exact, &ints(&v)).unwrap();
+        let position = in_hull(&exact, &ints(&v), &Default::default()).unwrap();
         let found = proved(&exact, &ints(&v), &position);
         assert_eq!(found, !separable(&points, &v), "{points:?} {v:?}");
         if found {
@@ -68,18 +70,21 @@ fn random_points() {
 #[test]
 fn odd_lists() {
     let none: [Vec<Rational>; 0] = [];
-    assert!(matches!(in_hull(&none, &ints(&[1])).unwrap(), HullPosition::Outside { .. }));
+    assert!(matches!(in_hull(&none, &ints(&[1]), &Default::default()).unwrap(), HullPosition::Outside { .. }));
     assert_eq!(hull_vertices(&none).unwrap(), []);
     assert_eq!(hull_vertices(&[ints(&[]), ints(&[])]).unwrap(), [true, true]);
     assert_eq!(hull_vertices(&[ints(&[4, 4]), ints(&[4, 4])]).unwrap(), [true, true]);
     let ragged = [ints(&[1, 2]), ints(&[1])];
     assert_eq!(hull_vertices(&ragged), Err(OracleError::Dimension { expected: 2, got: 1 }));
-    assert_eq!(in_hull(&ragged, &ints(&[0, 0])), Err(OracleError::Dimension { expected: 2, got: 1 }));
+    assert_eq!(
+        in_hull(&ragged, &ints(&[0, 0]), &Default::default()),
+        Err(OracleError::Dimension { expected: 2, got: 1 })
+    );
     // fractions, and numbers that no float holds
     let far = [vec![r("1e400")], vec![r("-1/3")]];
-    assert!(matches!(in_hull(&far, &[r("1e399")]).unwrap(), HullPosition::Inside { .. }));
-    assert!(matches!(in_hull(&far, &[r("-1/3")]).unwrap(), HullPosition::Inside { .. }));
-    let beyond = in_hull(&far, &[r("-0.33333333333333333333333333333334")]).unwrap();
+    assert!(matches!(in_hull(&far, &[r("1e399")], &Default::default()).unwrap(), HullPosition::Inside { .. }));
+    assert!(matches!(in_hull(&far, &[r("-1/3")], &Default::default()).unwrap(), HullPosition::Inside { .. }));
+    let beyond = in_hull(&far, &[r("-0.33333333333333333333333333333334")], &Default::default()).unwrap();
     assert!(!proved(&far, &[r("-0.33333333333333333333333333333334")], &beyond));
 }
 
@@ -144,7 +149,7 @@ fn where_answers_lie() {
     let model = model_at(&p, &[0, 0, 0]);
     let session = Session::new(&model, 0);
     let all = neighbouring_gradients(&model, 0, &Limits::default()).unwrap();
-    let ask = |v: [&str; 3]| session.membership_among(&all, &v.map(r)).unwrap();
+    let ask = |v: [&str; 3]| session.membership_among(&all, &v.map(r), &Default::default()).unwrap();
     let Membership::Vertex { direction } = ask(["1", "-1", "1"]) else { panic!() };
     assert!(direction[0].is_positive() && direction[1].is_positive());
     let Membership::Hull { weights } = ask(["0", "1/2", "1"]) else { panic!() };
@@ -166,13 +171,13 @@ fn where_answers_lie() {
     let Membership::NotClarke { direction } = ask(["1/3", "1/5", "1/7"]) else { panic!() };
     assert!(!proved(&points, &["1/3", "1/5", "1/7"].map(r), &HullPosition::Outside { direction }));
     assert!(matches!(ask(["1", "2", "1"]), Membership::Outside { coordinate: 1, .. }));
-    assert!(session.membership_among(&all, &[r("1")]).is_err());
+    assert!(session.membership_among(&all, &[r("1")], &Default::default()).is_err());
     // with less than all of them, what is not shown is not decided
     let part = neighbouring_gradients(&model, 0, &Limits { cells: 1, ..Default::default() }).unwrap();
-    let ask = |v: [&str; 3]| session.membership_among(&part, &v.map(r)).unwrap();
+    let ask = |v: [&str; 3]| session.membership_among(&part, &v.map(r), &Default::default()).unwrap();
     assert_eq!(ask(["0", "0", "1"]), Membership::NotDecided);
     let one = part.gradients[0].gradient.clone();
-    assert!(matches!(session.membership_among(&part, &one).unwrap(), Membership::Clarke { .. }));
+    assert!(matches!(session.membership_among(&part, &one, &Default::default()).unwrap(), Membership::Clarke { .. }));
 }
 
 #[test]
@@ -184,7 +189,7 @@ fn gradients_inside_are_no_vertices() {
     let vertices = hull_vertices(&all.gradients).unwrap();
     assert!(vertices.contains(&false) && vertices.contains(&true), "{all:?}");
     for (n, vertex) in all.gradients.iter().zip(vertices) {
-        let found = session.membership_among(&all, &n.gradient).unwrap();
+        let found = session.membership_among(&all, &n.gradient, &Default::default()).unwrap();
         match vertex {
             true => assert_eq!(found, Membership::Vertex { direction: n.direction.clone() }),
             false => assert_eq!(found, Membership::Clarke { direction: n.direction.clone() }),
@@ -199,7 +204,7 @@ fn stationary_points() {
         let model = model_at(&p, &[0, 0]);
         let limits = &Limits { cells, ..Default::default() };
         let all = neighbouring_gradients(&model, 0, limits).unwrap();
-        (all.stationarity(), all)
+        (all.stationarity(&Default::default()), all)
     };
     for slopes in [[0.0, 0.0], [1.0, 0.5], [-1.0, 2.0], [0.5, -1.0]] {
         let (Stationarity::Stationary { weights }, all) = ask(slopes, 100) else { panic!("{slopes:?}") };
@@ -214,5 +219,20 @@ fn stationary_points() {
     // rounded numbers prove nothing
     let p = trace(1, |x| abs(x[0]) * exp(x[0] + 1.0)).unwrap();
     let all = neighbouring_gradients(&model_at(&p, &[0]), 0, &Limits::default()).unwrap();
-    assert_eq!(all.stationarity(), Stationarity::NotDecided);
+    assert_eq!(all.stationarity(&Default::default()), Stationarity::NotDecided);
+}
+
+/// Long numbers in many coordinates: to show that a vector is inside takes minutes, and the clock is looked at meanwhile.
+#[test]
+fn time_is_up_inside_a_linear_program() {
+    let (n, dimension) = (400, 200);
+    let mut random = SplitMix64::new(3);
+    let mut number = || Rational::from(random.bits() as i64);
+    let points: Vec<Vec<Rational>> = (0..n).map(|_| (0..dimension).map(|_| number()).collect()).collect();
+    let weight = Rational::new(1, n as i64).unwrap();
+    let centre: Vec<Rational> =
+        (0..dimension).map(|k| points.iter().map(|p| &p[k]).sum::<Rational>() * &weight).collect();
+    let (start, limits) = (Instant::now(), Limits::default().within(Duration::from_millis(300)));
+    assert_eq!(in_hull(&points, &centre, &limits).unwrap(), HullPosition::NotDecided);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }

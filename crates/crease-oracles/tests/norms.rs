@@ -176,7 +176,8 @@ fn membership() {
     let m = at_zero("program f(x, y) = norm2(x, y)");
     let session = Session::new(&m, 0);
     let all = session.neighbouring_gradients(&Limits::default(), |_| ()).unwrap();
-    let place = |v: [&str; 2]| session.membership_among(&all, &v.map(|x| x.parse().unwrap())).unwrap();
+    let place =
+        |v: [&str; 2]| session.membership_among(&all, &v.map(|x| x.parse().unwrap()), &Default::default()).unwrap();
     let Membership::Hull { weights } = place(["0", "0"]) else { panic!() };
     let sum: Vec<Rational> =
         (0..2).map(|i| weights.iter().map(|(n, w)| w * &all.gradients[*n].gradient[i]).sum()).collect();
@@ -186,7 +187,7 @@ fn membership() {
     assert!(matches!(place(["2", "0"]), Membership::Outside { .. }));
     // inside the bounds of coordinates, outside the ball
     assert!(matches!(place(["9/10", "9/10"]), Membership::Beyond { .. }));
-    assert!(in_hull(&all.gradients, &numbers(&[0, 0])).is_ok());
+    assert!(in_hull(&all.gradients, &numbers(&[0, 0]), &Default::default()).is_ok());
 }
 
 #[test]

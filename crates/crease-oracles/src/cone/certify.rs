@@ -70,8 +70,13 @@ pub(super) fn contradicts(forms: &Forms, halves: &[Half], parts: &[(usize, Ratio
     parts.iter().all(|(_, by)| by.is_positive()) && parts.iter().any(|(half, _)| halves[*half].strict) && sum.is_zero()
 }
 
-/// Exact multipliers near those that floats found for their scaled forms.
-pub(super) fn multipliers(forms: &Forms, halves: &[Half], guess: Vec<(usize, f64)>) -> Option<Conflict> {
+/// Exact multipliers near those that floats found for their scaled forms, unless that takes too long.
+pub(super) fn multipliers(
+    forms: &Forms,
+    halves: &[Half],
+    guess: Vec<(usize, f64)>,
+    go_on: &dyn Fn() -> bool,
+) -> Option<Conflict> {
     let first = forms.size(halves[guess.first()?.0].form).to_f64();
     let simple = |&(half, size): &(usize, f64)| {
         let scaled = size * first / forms.size(halves[half].form).to_f64();
@@ -83,7 +88,7 @@ pub(super) fn multipliers(forms: &Forms, halves: &[Half], guess: Vec<(usize, f64
         return Some(Conflict { parts });
     }
     let numbers: Vec<usize> = parts.iter().map(|part| part.0).collect();
-    let solved = dependency(forms, halves, &numbers)?;
+    let solved = dependency(forms, halves, &numbers, go_on)?;
     let parts: Vec<(usize, Rational)> = numbers.into_iter().zip(solved).filter(|(_, by)| !by.is_zero()).collect();
     contradicts(forms, halves, &parts).then_some(Conflict { parts })
 }
@@ -93,7 +98,7 @@ pub(super) fn multipliers(forms: &Forms, halves: &[Half], guess: Vec<(usize, f64
 ///
 /// Elimination keeps rows sparse: the shortest equation is solved for the number that occurs in the fewest others. Where forms say what a
 /// relu is, that takes them apart one by one, and numbers stay short.
-fn dependency(forms: &Forms, halves: &[Half], numbers: &[usize]) -> Option<Vec<Rational>> {
+fn dependency(forms: &Forms, halves: &[Half], numbers: &[usize], go_on: &dyn Fn() -> bool) -> Option<Vec<Rational>> {
     // one equation for each coordinate, in the multipliers
     let mut equations: BTreeMap<usize, Vec<(usize, Rational)>> = BTreeMap::new();
     for (k, &half) in numbers.iter().enumerate() {
@@ -107,6 +112,9 @@ fn dependency(forms: &Forms, halves: &[Half], numbers: &[usize]) -> Option<Vec<R
     rows.iter().flat_map(Form::terms).for_each(|t| uses[t.0] += 1);
     let mut solved: Vec<(usize, Form)> = Vec::new();
     while let Some(shortest) = (0..rows.len()).min_by_key(|&r| rows[r].terms().len()) {
+        if !go_on() {
+            return None;
+        }
         let row = rows.swap_remove(shortest);
         row.terms().iter().for_each(|t| uses[t.0] -= 1);
         let Some((k, lead)) = row.terms().iter().min_by_key(|t| uses[t.0]) else { continue };

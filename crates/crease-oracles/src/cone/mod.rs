@@ -7,7 +7,8 @@
 //!
 //! The simplex method runs in floats. Its answers are guesses that are checked: a direction by exact signs, a contradiction by
 //! solving exactly for the multipliers on the half-spaces that it names. Where a check fails, the same method runs in rationals
-//! from where the floats had arrived. A form that is one coordinate is only a bound and costs nothing.
+//! from where the floats had arrived. Whoever asks is asked in turn whether to go on, at every exchange in rationals and now and then
+//! in floats. A form that is one coordinate is only a bound and costs nothing.
 //!
 //! Deliberately absent: objectives, constants on the right-hand side (cones have none), and anything sparse: there are as many
 //! columns as coordinates, and rows are dense.
@@ -55,6 +56,21 @@ impl Half {
 pub(crate) struct Conflict {
     /// The half-spaces, in ascending order, and their multipliers.
     pub parts: Vec<(usize, Rational)>,
+}
+
+/// Why a question about a cone has no direction for an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Halt {
+    /// There is none.
+    Conflict(Conflict),
+    /// It was told not to go on, and nothing is known.
+    Stopped,
+}
+
+impl From<Conflict> for Halt {
+    fn from(conflict: Conflict) -> Halt {
+        Halt::Conflict(conflict)
+    }
 }
 
 /// How much was done.
@@ -165,35 +181,35 @@ impl Cone {
     }
 
     /// Whether there is a direction, for certain.
-    pub fn check(&mut self, forms: &Forms) -> Result<(), Conflict> {
+    pub fn check(&mut self, forms: &Forms, go_on: &dyn Fn() -> bool) -> Result<(), Halt> {
         if self.is_known(forms) {
             return Ok(());
         }
-        self.check_quick(forms)?;
+        self.check_quick(forms, go_on)?;
         // a check in rationals knows its direction
         if self.is_known(forms) {
             return Ok(());
         }
         match certify::direction(forms, &self.halves, self.float.point(), 0) {
             Some(direction) => self.known = Some((direction, self.halves.len())),
-            None => self.check_exact(forms)?,
+            None => self.check_exact(forms, go_on)?,
         }
         Ok(())
     }
 
     /// Whether there seems to be a direction: a conflict is certain, but that there is none is what floats say.
-    pub fn check_quick(&mut self, forms: &Forms) -> Result<(), Conflict> {
+    pub fn check_quick(&mut self, forms: &Forms, go_on: &dyn Fn() -> bool) -> Result<(), Halt> {
         if let Some(conflict) = self.clash() {
-            return Err(conflict);
+            return Err(conflict.into());
         }
         self.work.programs += 1;
-        match self.float.solve(forms, &self.bounds, &|| true) {
+        match self.float.solve(forms, &self.bounds, go_on) {
             Outcome::Within => Ok(()),
-            Outcome::Contradiction(parts) => match self.certified(forms, parts) {
-                Some(conflict) => Err(conflict),
-                None => self.check_exact(forms),
+            Outcome::Contradiction(parts) => match self.certified(forms, parts, go_on) {
+                Some(conflict) => Err(conflict.into()),
+                None => self.check_exact(forms, go_on),
             },
-            Outcome::GaveUp => self.check_exact(forms),
+            Outcome::GaveUp => self.check_exact(forms, go_on),
         }
     }
 
@@ -209,7 +225,7 @@ impl Cone {
                 self.float = self.float.rebuilt(forms, &self.bounds);
             }
             let Outcome::Contradiction(parts) = self.float.solve(forms, &self.bounds, go_on) else { break };
-            if let Some(conflict) = self.certified(forms, parts) {
+            if let Some(conflict) = self.certified(forms, parts, go_on) {
                 return Err(conflict);
             }
         }
@@ -221,9 +237,9 @@ impl Cone {
     }
 
     /// A conflict that floats propose, if it is one.
-    fn certified(&self, forms: &Forms, parts: Vec<(u32, u32, f64)>) -> Option<Conflict> {
+    fn certified(&self, forms: &Forms, parts: Vec<(u32, u32, f64)>, go_on: &dyn Fn() -> bool) -> Option<Conflict> {
         let parts = parts.into_iter().map(|(half, _, size)| (half as usize, size)).collect();
-        certify::multipliers(forms, &self.halves, parts)
+        certify::multipliers(forms, &self.halves, parts, go_on)
     }
 
     /// The point at which the floats stand after [`check_quick`](Self::check_quick) found no conflict: a guess.
@@ -232,8 +248,8 @@ impl Cone {
     }
 
     /// An exact direction that lies in all half-spaces.
-    pub fn witness(&mut self, forms: &Forms) -> Result<Vec<Rational>, Conflict> {
-        self.check(forms)?;
+    pub fn witness(&mut self, forms: &Forms, go_on: &dyn Fn() -> bool) -> Result<Vec<Rational>, Halt> {
+        self.check(forms, go_on)?;
         Ok(self.known.as_ref().map(|(direction, _)| direction.clone()).unwrap_or_default())
     }
 
@@ -249,18 +265,22 @@ impl Cone {
         *good == halves.len()
     }
 
-    fn check_exact(&mut self, forms: &Forms) -> Result<(), Conflict> {
+    fn check_exact(&mut self, forms: &Forms, go_on: &dyn Fn() -> bool) -> Result<(), Halt> {
+        if !go_on() {
+            return Err(Halt::Stopped);
+        }
         self.work.exact += 1;
         let mut exact: Simplex<Rational> = self.float.rebuilt(forms, &self.bounds);
-        match exact.solve(forms, &self.bounds, &|| true) {
+        match exact.solve(forms, &self.bounds, go_on) {
             Outcome::Contradiction(parts) => {
                 let mut parts: Vec<(usize, Rational)> = parts.into_iter().map(|(h, _, m)| (h as usize, m)).collect();
                 parts.sort_by_key(|part| part.0);
                 debug_assert!(certify::contradicts(forms, &self.halves, &parts));
-                Err(Conflict { parts })
+                Err(Conflict { parts }.into())
             }
-            // rationals do not give up: Bland's rule ends
-            _ => {
+            // by themselves rationals do not give up: Bland's rule ends
+            Outcome::GaveUp => Err(Halt::Stopped),
+            Outcome::Within => {
                 let direction = exact.point().to_vec();
                 debug_assert!(self.halves.iter().all(|h| h.allows(forms.exact_sign(h.form, &direction))));
                 self.known = Some((direction, self.halves.len()));

@@ -293,7 +293,7 @@ impl<N: Scalar> Simplex<N> {
         }
     }
 
-    /// Looks for values within all bounds. Floats give up if they are told not to go on.
+    /// Looks for values within all bounds. Gives up when it is told not to go on, and floats also when they get lost.
     pub fn solve(&mut self, forms: &Forms, bounds: &Bounds, go_on: &dyn Fn() -> bool) -> Outcome<N> {
         if !N::EXACT && self.aged > STALE {
             *self = self.rebuilt(forms, bounds);
@@ -302,7 +302,7 @@ impl<N: Scalar> Simplex<N> {
         let patience = 2 * (self.rows.len() + self.dimension()) + 20;
         let most = if N::EXACT { usize::MAX } else { 20 * patience };
         for count in 0..most {
-            if !N::EXACT && count % 16 == 15 && !go_on() {
+            if (N::EXACT || count % 16 == 15) && !go_on() {
                 return Outcome::GaveUp;
             }
             // the worst offender is usually a good choice, and the first one, by Bland, never goes round in circles

@@ -24,7 +24,7 @@ fn row(forms: &Forms, half: Half, dimension: usize) -> (Vec<i128>, bool) {
 /// Checks what a cone says about its half-spaces, in its own words and against elimination.
 fn judge(cone: &mut Cone, forms: &Forms) -> bool {
     let expected = has_direction(cone.halves().iter().map(|h| row(forms, *h, cone.dimension)).collect());
-    match cone.witness(forms) {
+    match cone.witness(forms, &|| true) {
         Ok(d) => {
             assert!(expected, "a witness of nothing");
             for half in cone.halves() {
@@ -32,9 +32,10 @@ fn judge(cone: &mut Cone, forms: &Forms) -> bool {
                 let value = if half.negative { -value } else { value };
                 assert!(if half.strict { value.is_positive() } else { !value.is_negative() }, "{half:?} at {d:?}");
             }
-            assert_eq!(cone.check_quick(forms), Ok(()), "floats know better");
+            assert_eq!(cone.check_quick(forms, &|| true), Ok(()), "floats know better");
         }
-        Err(conflict) => {
+        Err(Halt::Stopped) => panic!("nobody stopped it"),
+        Err(Halt::Conflict(conflict)) => {
             assert!(!expected, "a conflict of what fits");
             proves(cone, forms, &conflict);
             refuted(cone, forms);
@@ -45,9 +46,9 @@ fn judge(cone: &mut Cone, forms: &Forms) -> bool {
 
 /// Checks that both ways of asking prove that there is none.
 fn refuted(cone: &mut Cone, forms: &Forms) {
-    let quick = cone.check_quick(forms).expect_err("floats must see this, or ask");
+    let Err(Halt::Conflict(quick)) = cone.check_quick(forms, &|| true) else { panic!("floats must see this, or ask") };
     proves(cone, forms, &quick);
-    let sure = cone.check(forms).expect_err("there is no direction");
+    let Err(Halt::Conflict(sure)) = cone.check(forms, &|| true) else { panic!("there is no direction") };
     proves(cone, forms, &sure);
 }
 
@@ -149,7 +150,7 @@ fn thin_cones() {
     for half in [Half::open(above), Half::open(below), Half::open(right)] {
         cone.assert(&forms, half);
     }
-    let d = cone.witness(&forms).unwrap();
+    let d = cone.witness(&forms, &|| true).unwrap();
     assert!(d[1] > d[0] && cone.work().exact > 0, "{d:?}");
     let mark = cone.halves().len();
     cone.backtrack(mark - 1);
@@ -163,7 +164,7 @@ fn thin_cones() {
     refuted(&mut cone, &forms);
     let mark = cone.halves().len();
     cone.backtrack(mark - 1);
-    assert!(cone.witness(&forms).unwrap()[0].is_negative());
+    assert!(cone.witness(&forms, &|| true).unwrap()[0].is_negative());
 }
 
 /// Equations with a point of fractions: borders meet only there.
@@ -183,7 +184,7 @@ fn equations() {
         }
         let (last, _) = forms.intern(&Form::variable(3)).unwrap();
         cone.assert(&forms, Half::open(last));
-        let d = cone.witness(&forms).unwrap();
+        let d = cone.witness(&forms, &|| true).unwrap();
         for i in 0..4 {
             assert_eq!(&d[i] * Rational::from(target[3]), &d[3] * Rational::from(target[i]));
         }
@@ -206,12 +207,15 @@ fn coordinates_are_bounds() {
     for k in 0..3000 {
         cone.assert(&forms, Half::open(if k % 3 == 0 { unit[k % 300] } else { unit[k % 300].opposite() }));
     }
-    assert_eq!(cone.check(&forms), Ok(()));
+    assert_eq!(cone.check(&forms, &|| true), Ok(()));
     assert_eq!(cone.float.exchanges, 0);
     let mark = cone.assert(&forms, closed(unit[4]));
-    assert_eq!(cone.check(&forms), Err(Conflict { parts: vec![(4, Rational::ONE), (mark, Rational::ONE)] }));
+    assert_eq!(
+        cone.check(&forms, &|| true),
+        Err(Conflict { parts: vec![(4, Rational::ONE), (mark, Rational::ONE)] }.into())
+    );
     cone.backtrack(mark);
-    assert_eq!(cone.check(&forms), Ok(()));
+    assert_eq!(cone.check(&forms, &|| true), Ok(()));
 }
 
 /// Many dense rows in many coordinates, with rows that come and go: a hidden direction must be found, and a hidden contradiction too.
@@ -237,16 +241,38 @@ fn large_systems() {
                 assert!(factor.is_positive());
             }
             if k % 10 == 9 {
-                assert_eq!(cone.check_quick(&forms), Ok(()));
+                assert_eq!(cone.check_quick(&forms, &|| true), Ok(()));
             }
         }
-        let d = cone.witness(&forms).unwrap();
+        let d = cone.witness(&forms, &|| true).unwrap();
         assert!(cone.halves().iter().all(|h| h.allows(forms.exact_sign(h.form, &d))));
         let terms: Form = sum.iter().map(|&c| Rational::from(-c)).enumerate().collect();
         let (signed, _) = forms.intern(&terms).unwrap();
         let mark = cone.assert(&forms, Half::open(signed));
         refuted(&mut cone, &forms);
         cone.backtrack(mark);
-        assert_eq!(cone.check(&forms), Ok(()));
+        assert_eq!(cone.check(&forms, &|| true), Ok(()));
     }
+}
+
+/// Whoever is told to stop says so: no direction, no conflict.
+#[test]
+fn stopped_in_floats_and_in_rationals() {
+    let mut forms = Forms::new(30);
+    let mut random = SplitMix64::new(11);
+    let mut cone = Cone::new(30);
+    for _ in 0..60 {
+        let terms = (0..30).map(|i| (i, Rational::from(random.below(2_000_001) as i64 - 1_000_000)));
+        let (signed, _) = forms.intern(&terms.collect()).unwrap();
+        cone.assert(&forms, Half::open(signed));
+    }
+    assert_eq!(cone.check_exact(&forms, &|| false), Err(Halt::Stopped));
+    // after so many questions: wherever it stands then
+    for patience in [1, 2, 3, 5, 8] {
+        let asked = std::cell::Cell::new(0);
+        let go_on = || asked.replace(asked.get() + 1) < patience;
+        assert_eq!(cone.check_exact(&forms, &go_on), Err(Halt::Stopped), "{patience}");
+    }
+    let sure = cone.witness(&forms, &|| true);
+    assert_eq!(cone.check_exact(&forms, &|| true).is_ok(), sure.is_ok());
 }

@@ -74,7 +74,10 @@ pub(crate) fn search(
     match found.into_inner() {
         Some(direction) => Outcome::Found(direction),
         None if result == lbool::FALSE && limit.is_none() => Outcome::None(Box::new((signs, record.into_inner()))),
-        None => Outcome::Limit(limit.unwrap_or(Limit::Stopped)),
+        None => {
+            let stopped = || effort.exhausted(&Progress { conflicts: counts.conflicts });
+            Outcome::Limit(limit.or_else(stopped).unwrap_or(Limit::Stopped))
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 use super::proof::{Fact, Record};
 use super::relus::Relus;
 use super::signs::{Meaning, Part, Signs, components};
-use crate::cone::{Cone, Conflict, Forms, Half};
+use crate::cone::{Cone, Conflict, Forms, Half, Halt};
 use batsat::{Lit, Theory, TheoryArg, Var, lbool};
 use crease_core::local::{Form, Sum};
 use crease_core::number::Rational;
@@ -286,14 +286,16 @@ impl<'a> Arithmetic<'a> {
                 None => {}
             }
         }
-        let result = cone.witness(&forms);
+        let result = cone.witness(&forms, self.go_on);
         self.programs += cone.work().programs;
         match result {
             Ok(direction) => {
                 *self.found.borrow_mut() = Some(self.alone(direction));
                 None
             }
-            Err(conflict) => {
+            // neither a direction nor a clause: the search ends, and nothing is decided
+            Err(Halt::Stopped) => None,
+            Err(Halt::Conflict(conflict)) => {
                 let mut weights: BTreeMap<i32, Rational> = BTreeMap::new();
                 for (half, multiplier) in &conflict.parts {
                     let (l, factor) = &sources[*half];

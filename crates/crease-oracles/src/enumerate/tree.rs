@@ -7,7 +7,7 @@ use super::order::order;
 use super::prune::Pruner;
 use super::witness::{Walker, Witness};
 use super::{EnumerateEvent as Event, EnumerateLimit as Limit, EnumerateWork, Neighbour, is_alone};
-use crate::cone::{Cone, Conflict, Forms, Half, Signed, direction_near};
+use crate::cone::{Cone, Conflict, Forms, Half, Halt, Signed, direction_near};
 use crease_core::Limits;
 use crease_core::local::{Form, NormalForm};
 use crease_core::number::Rational;
@@ -417,17 +417,17 @@ impl<'n, 't> Tree<'n, 't> {
         };
         Ok(match question {
             Question::Same(form) => vec![Branch { member: 0, form, halves: Vec::new(), witness: witness.clone() }],
-            Question::Two(members, signed) => self.two(members, signed, witness),
+            Question::Two(members, signed) => self.two(members, signed, witness)?,
             Question::Many(members) => self.many(k, &members, witness)?,
         })
     }
 
-    fn two(&mut self, members: [Rc<Form>; 2], second: Signed, witness: &Witness) -> Vec<Branch> {
+    fn two(&mut self, members: [Rc<Form>; 2], second: Signed, witness: &Witness) -> Result<Vec<Branch>, Limit> {
         let known = self.signs.of(second.form);
         if known != 0 {
             let [a, b] = members;
             let (member, form) = if (known < 0) == second.negative { (1, b) } else { (0, a) };
-            return vec![Branch { member, form, halves: Vec::new(), witness: witness.clone() }];
+            return Ok(vec![Branch { member, form, halves: Vec::new(), witness: witness.clone() }]);
         }
         let here = witness.sign(&self.forms, second.form);
         let here = if second.negative { here.reverse() } else { here };
@@ -441,10 +441,10 @@ impl<'n, 't> Tree<'n, 't> {
         }
         for ((signed, side), (member, form)) in sides.into_iter().zip(members) {
             let half = Half::open(signed);
-            let reached = if side == here { Some(witness.clone()) } else { self.reach(&[half], witness) };
+            let reached = if side == here { Some(witness.clone()) } else { self.reach(&[half], witness)? };
             out.extend(reached.map(|witness| Branch { member, form, halves: vec![half], witness }));
         }
-        out
+        Ok(out)
     }
 
     fn many(&mut self, k: usize, members: &[Rc<Form>], witness: &Witness) -> Result<Vec<Branch>, Limit> {
@@ -487,7 +487,7 @@ impl<'n, 't> Tree<'n, 't> {
             };
             if halves.iter().all(wins) {
                 own = Some(Branch { member: j, form: members[j].clone(), halves, witness: witness.clone() });
-            } else if let Some(witness) = self.reach(&halves, witness) {
+            } else if let Some(witness) = self.reach(&halves, witness)? {
                 out.push(Branch { member: j, form: members[j].clone(), halves, witness });
             }
         }
@@ -513,17 +513,17 @@ impl<'n, 't> Tree<'n, 't> {
     }
 
     /// A direction of the cone that also lies in these half-spaces, if there is one.
-    fn reach(&mut self, halves: &[Half], from: &Witness) -> Option<Witness> {
+    fn reach(&mut self, halves: &[Half], from: &Witness) -> Result<Option<Witness>, Limit> {
         self.work.questions += 1;
         if self.is_refuted(halves) {
             self.work.refuted += 1;
-            return None;
+            return Ok(None);
         }
         if let Witness::Float(d) = from
             && let Some(there) = self.walker.walk(&self.forms, d, &self.path, halves)
         {
             self.work.walks += 1;
-            return Some(there);
+            return Ok(Some(there));
         }
         self.cone.backtrack(self.synced);
         for &half in self.path[self.synced..].iter().chain(halves) {
@@ -531,11 +531,15 @@ impl<'n, 't> Tree<'n, 't> {
         }
         self.synced = self.path.len();
         let result = self.solve();
-        if let Err(conflict) = &result {
+        if let Err(Halt::Conflict(conflict)) = &result {
             self.learn(conflict, halves);
         }
         self.cone.backtrack(self.synced);
-        result.ok()
+        match result {
+            Ok(witness) => Ok(Some(witness)),
+            Err(Halt::Conflict(_)) => Ok(None),
+            Err(Halt::Stopped) => Err(self.limits.stopped().map_or(Limit::Stopped, Limit::of)),
+        }
     }
 
     fn is_refuted(&mut self, halves: &[Half]) -> bool {
@@ -548,12 +552,13 @@ impl<'n, 't> Tree<'n, 't> {
         refuted
     }
 
-    fn solve(&mut self) -> Result<Witness, Conflict> {
-        self.cone.check_quick(&self.forms)?;
+    fn solve(&mut self) -> Result<Witness, Halt> {
+        let go_on = || self.limits.stopped().is_none();
+        self.cone.check_quick(&self.forms, &go_on)?;
         if let Some(w) = Witness::float(&self.forms, self.cone.point(), self.cone.halves().iter()) {
             return Ok(w);
         }
-        let exact = self.cone.witness(&self.forms)?;
+        let exact = self.cone.witness(&self.forms, &go_on)?;
         let near: Vec<f64> = exact.iter().map(Rational::to_f64).collect();
         let float = Witness::float(&self.forms, &near, self.cone.halves().iter());
         Ok(float.unwrap_or_else(|| Witness::Exact(exact.into())))

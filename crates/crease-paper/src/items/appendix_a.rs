@@ -9,7 +9,7 @@ use crate::programs;
 use crate::theorem3::{Derivative, figures};
 use crease_core::local::localize;
 use crease_core::random::SplitMix64;
-use crease_core::{Op, Program, Rational, run};
+use crease_core::{Limits, Op, Program, Rational, run};
 use crease_draw::{Drawing, svg};
 use crease_oracles::{HullPosition, identity, in_hull, lexicographic, lexicographic_forward, neighbouring_gradients};
 
@@ -81,7 +81,7 @@ fn figure_1() -> Run {
 
 /// Whether a vector is in the convex hull of others.
 pub fn spanned(by: &[Vec<Rational>], vector: &[Rational]) -> Result<bool, super::item::Failure> {
-    Ok(matches!(in_hull(by, vector)?, HullPosition::Inside { .. }))
+    Ok(matches!(in_hull(by, vector, &Limits::DEFAULT)?, HullPosition::Inside { .. }))
 }
 
 /// The whole Clarke subdifferential of a piecewise-linear program at a point, as the points that span it.

@@ -13,6 +13,9 @@ use std::fmt;
 /// The most gradients that text shows.
 const SHOWN: usize = 40;
 
+/// The part of the time for the list, where something is asked about it.
+const LISTING: f64 = 0.75;
+
 /// What else is asked of a list of gradients.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
@@ -66,7 +69,9 @@ pub fn all_gradients<'p>(
     mut tell: impl FnMut(&At<'p>, Event<'_>),
 ) -> Result<Neighbourhood<'p>, InspectError> {
     let (at, output) = at_output(program, point, ask)?;
-    let found = at.session().neighbouring_gradients(&ask.limits, |e| tell(&at, Event::Search(e)))?;
+    // what is asked about the list takes time, too
+    let limits = ask.limits.part(if wanted.contains.is_some() || wanted.stationary { LISTING } else { 1.0 });
+    let found = at.session().neighbouring_gradients(&limits, |e| tell(&at, Event::Search(e)))?;
     Neighbourhood::new(at, output, found, wanted, ask, tell)
 }
 
@@ -141,14 +146,15 @@ impl<'p> Neighbourhood<'p> {
         ask: &Ask<'_>,
         mut tell: impl FnMut(&At<'p>, Event<'_>),
     ) -> Result<Self, InspectError> {
-        let vertices = found.vertices(&ask.limits, |n| tell(&at, Event::Vertices(n, found.gradients.len())));
         let contains = match &wanted.contains {
-            Some(vector) => {
-                Some(Contains { vector: vector.clone(), found: at.session().membership_among(&found, vector)? })
-            }
+            Some(vector) => Some(Contains {
+                vector: vector.clone(),
+                found: at.session().membership_among(&found, vector, &ask.limits)?,
+            }),
             None => None,
         };
-        let stationary = wanted.stationary.then(|| found.stationarity());
+        let stationary = wanted.stationary.then(|| found.stationarity(&ask.limits));
+        let vertices = found.vertices(&ask.limits, |n| tell(&at, Event::Vertices(n, found.gradients.len())));
         Ok(Neighbourhood { at, output, found, vertices, contains, stationary, kept: false })
     }
 }

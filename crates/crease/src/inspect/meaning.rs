@@ -477,9 +477,9 @@ impl Known {
         };
         let session = &self.session;
         let place = match session.membership(vector, directions) {
-            Ok(Membership::NotDecided) => {
-                session.neighbouring_gradients(limits, |_| ()).and_then(|all| session.membership_among(&all, vector))
-            }
+            Ok(Membership::NotDecided) => session
+                .neighbouring_gradients(limits, |_| ())
+                .and_then(|all| session.membership_among(&all, vector, limits)),
             told => told,
         };
         match place {
@@ -551,7 +551,7 @@ impl Known {
         for (g, k) in known.iter().flat_map(|g| (0..p).map(move |k| (g, k))).filter(|(_, k)| !offs[*k].is_zero()) {
             around.extend([moved(g, k, offs[k].clone()), moved(g, k, -&offs[k])]);
         }
-        matches!(in_hull(&around, vector), Ok(HullPosition::Inside { .. }))
+        matches!(in_hull(&around, vector, limits), Ok(HullPosition::Inside { .. }))
     }
 
     /// Whether a vector is further outside of the bounds of the conservative gradient than this, relative to its size and the bounds'.

@@ -97,7 +97,7 @@
 //! assert_eq!(neighbouring_gradients(&corner, 0, &Default::default())?.gradients.len(), 1 << 6);
 //!
 //! // at a minimum, 0 is an average of limits
-//! let Stationarity::Stationary { weights } = all.stationarity() else { panic!() };
+//! let Stationarity::Stationary { weights } = all.stationarity(&Default::default()) else { panic!() };
 //! let zero: Rational = weights.iter().map(|(i, w)| w * &all.gradients[*i].gradient[1]).sum();
 //! assert_eq!(zero, Rational::ZERO);
 //! assert!(weights.iter().any(|(_, w)| *w == q(3, 4))); // 3/4 of 1/2 and 1/4 of -3/2
@@ -117,7 +117,7 @@
 //! let origin = localize(&lasso, &vec![Tensor::scalar(Rational::ZERO); 2])?; // two kinks, four limits
 //! let all = neighbouring_gradients(&origin, 0, &Default::default())?;
 //! assert_eq!(all.gradients.len(), 4);
-//! let Stationarity::Descent { direction } = all.stationarity() else { panic!() };
+//! let Stationarity::Descent { direction } = all.stationarity(&Default::default()) else { panic!() };
 //! assert!(directional(&origin, &direction)?[0].is_negative());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -139,7 +139,7 @@
 //! assert_eq!((all.gradients.len(), &all.gradients[0].gradient[0]), (1, &Rational::ONE));
 //!
 //! // so the answer of backprop, 0, is an element of the conservative gradient and of nothing better
-//! let place = session.membership_among(&all, &[Rational::ZERO])?;
+//! let place = session.membership_among(&all, &[Rational::ZERO], &Default::default())?;
 //! assert!(matches!(place, Membership::ConservativeOnly { .. }));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -198,7 +198,7 @@
 //!     let how = How::default().select(Selection::parse(choice)?);
 //!     let picked = run(&gradient(&loss, &how)?, &exact(&second))?;
 //!     let picked: Vec<Rational> = picked.into_iter().flat_map(Tensor::into_data).collect();
-//!     let place = session.membership_among(&all, &picked)?;
+//!     let place = session.membership_among(&all, &picked, &Default::default())?;
 //!     assert!(matches!(place, Membership::Vertex { .. } | Membership::Hull { .. })); // a Clarke subgradient
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
