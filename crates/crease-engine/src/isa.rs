@@ -50,10 +50,13 @@ pub unsafe trait Simd<T>: Copy {
     /// The lanes of both in turn: the first half of them, and the second.
     #[doc(hidden)]
     unsafe fn interleave(self, other: Self) -> (Self, Self);
+    /// The lanes of `yes` where this equals the other, those of `no` elsewhere, and where either is NaN.
+    #[doc(hidden)]
+    unsafe fn where_equal(self, other: Self, yes: Self, no: Self) -> Self;
 }
 
 macro_rules! simd {
-    ($v:ty, $t:ident, $n:literal, $features:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $fma:ident, $some:ident, $interleave:expr) => {
+    ($v:ty, $t:ident, $n:literal, $features:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $fma:ident, $some:ident, $interleave:expr, $equal:expr) => {
         // SAFETY: each is one instruction of the features named
         #[cfg(target_arch = "x86_64")]
         unsafe impl Simd<$t> for $v {
@@ -90,6 +93,11 @@ macro_rules! simd {
             #[target_feature(enable = $features)]
             unsafe fn interleave(self, other: Self) -> (Self, Self) {
                 $interleave(self, other)
+            }
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn where_equal(self, other: Self, yes: Self, no: Self) -> Self {
+                $equal(self, other, yes, no)
             }
         }
     };
@@ -128,6 +136,30 @@ fn in_turn_4_half(a: x86::__m256d, b: x86::__m256d) -> (x86::__m256d, x86::__m25
     let (low, high) = (x86::_mm256_unpacklo_pd(a, b), x86::_mm256_unpackhi_pd(a, b));
     (x86::_mm256_permute2f128_pd::<0x20>(low, high), x86::_mm256_permute2f128_pd::<0x31>(low, high))
 }
+
+/// A choice lane by lane, as [`Simd::where_equal`] makes it.
+macro_rules! equal {
+    ($name:ident, $v:ident, $features:literal, $($choice:tt)*) => {
+        #[cfg(target_arch = "x86_64")]
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn $name(a: x86::$v, b: x86::$v, yes: x86::$v, no: x86::$v) -> x86::$v {
+            use x86::*;
+            equal!(@ a, b, yes, no, $($choice)*)
+        }
+    };
+    (@ $a:ident, $b:ident, $yes:ident, $no:ident, by mask $compare:ident $blend:ident) => {
+        $blend($compare::<_CMP_EQ_OQ>($a, $b), $no, $yes)
+    };
+    (@ $a:ident, $b:ident, $yes:ident, $no:ident, by sign $compare:ident $blend:ident) => {
+        $blend($no, $yes, $compare::<_CMP_EQ_OQ>($a, $b))
+    };
+}
+
+equal!(equal_16, __m512, "avx512f", by mask _mm512_cmp_ps_mask _mm512_mask_blend_ps);
+equal!(equal_8, __m512d, "avx512f", by mask _mm512_cmp_pd_mask _mm512_mask_blend_pd);
+equal!(equal_8_half, __m256, "avx2", by sign _mm256_cmp_ps _mm256_blendv_ps);
+equal!(equal_4_half, __m256d, "avx2", by sign _mm256_cmp_pd _mm256_blendv_pd);
 
 /// Half a register of AVX-512: some lanes by way of a mask, which AVX2 has for loads only.
 macro_rules! half {
@@ -189,6 +221,12 @@ macro_rules! half {
                 // SAFETY: by the contract of the trait
                 let (low, high) = unsafe { Simd::<$t>::interleave(self.0, other.0) };
                 ($name(low), $name(high))
+            }
+            #[inline]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn where_equal(self, other: Self, yes: Self, no: Self) -> Self {
+                // SAFETY: by the contract of the trait
+                $name(unsafe { Simd::<$t>::where_equal(self.0, other.0, yes.0, no.0) })
             }
         }
     };
@@ -308,7 +346,8 @@ simd!(
     _mm512_add_ps,
     _mm512_fmadd_ps,
     masked,
-    in_turn_16
+    in_turn_16,
+    equal_16
 );
 simd!(
     x86::__m512d,
@@ -321,7 +360,8 @@ simd!(
     _mm512_add_pd,
     _mm512_fmadd_pd,
     masked,
-    in_turn_8
+    in_turn_8,
+    equal_8
 );
 simd!(
     x86::__m256,
@@ -334,7 +374,8 @@ simd!(
     _mm256_add_ps,
     _mm256_fmadd_ps,
     pieces,
-    in_turn_8_half
+    in_turn_8_half,
+    equal_8_half
 );
 simd!(
     x86::__m256d,
@@ -347,11 +388,12 @@ simd!(
     _mm256_add_pd,
     _mm256_fmadd_pd,
     pieces,
-    in_turn_4_half
+    in_turn_4_half,
+    equal_4_half
 );
 
 // SAFETY: plain arithmetic
-unsafe impl<T: Copy + Default + std::ops::Add<Output = T> + std::ops::Mul<Output = T>> Simd<T> for [T; 4] {
+unsafe impl<T: Copy + Default + PartialEq + std::ops::Add<Output = T> + std::ops::Mul<Output = T>> Simd<T> for [T; 4] {
     const N: usize = 4;
     #[inline(always)]
     unsafe fn splat(x: T) -> Self {
@@ -390,6 +432,10 @@ unsafe impl<T: Copy + Default + std::ops::Add<Output = T> + std::ops::Mul<Output
     #[inline(always)]
     unsafe fn interleave(self, other: Self) -> (Self, Self) {
         ([self[0], other[0], self[1], other[1]], [self[2], other[2], self[3], other[3]])
+    }
+    #[inline(always)]
+    unsafe fn where_equal(self, other: Self, yes: Self, no: Self) -> Self {
+        std::array::from_fn(|i| if self[i] == other[i] { yes[i] } else { no[i] })
     }
 }
 

@@ -7,6 +7,7 @@ use crate::float::{Float, maximum, relu, slope};
 use crate::isa::{Isa, Kernel, dispatch};
 use crate::kernel::dots::Dots;
 use crease_core::Ties;
+use std::ops::Range;
 
 /// So many partial results are kept, to fill the vector units.
 const WIDE: usize = 64;
@@ -291,22 +292,25 @@ pub(crate) fn position<T: Float>(xs: &[T], value: T, sizes: bool) -> Option<usiz
     dispatch(Position { xs, value, sizes })
 }
 
-/// How the derivative is shared among the numbers that equal `value`.
-pub(crate) fn shares<T: Float>(xs: &[T], value: T, ties: Ties, sizes: bool, out: &mut [T]) {
+/// How the derivative is shared among the numbers that equal `value`. Beyond the range that is returned nobody has a share, unless all are NaN.
+pub(crate) fn shares<T: Float>(xs: &[T], value: T, ties: Ties, sizes: bool, out: &mut [T]) -> Range<usize> {
     #[allow(clippy::eq_op)] // only NaN differs from itself
     if value != value {
         out.fill(value);
-        return;
+        return 0..0;
     }
     out.fill(T::ZERO);
     let hit = |x: T| (if sizes { x.size() } else { x }) == value;
-    let Some(first) = position(xs, value, sizes) else { return };
+    let Some(first) = position(xs, value, sizes) else { return 0..0 };
     match ties {
-        Ties::First => out[first] = T::ONE,
+        Ties::First => {
+            out[first] = T::ONE;
+            first..first + 1
+        }
         Ties::Last => {
-            if let Some(last) = xs.iter().rposition(|&x| hit(x)) {
-                out[last] = T::ONE;
-            }
+            let last = xs.iter().rposition(|&x| hit(x)).unwrap_or(first);
+            out[last] = T::ONE;
+            last..last + 1
         }
         Ties::Every | Ties::Average => {
             let count = xs[first..].iter().filter(|&&x| hit(x)).count();
@@ -316,6 +320,7 @@ pub(crate) fn shares<T: Float>(xs: &[T], value: T, ties: Ties, sizes: bool, out:
                     *w = share;
                 }
             }
+            first..xs.len()
         }
     }
 }
@@ -331,10 +336,9 @@ pub(crate) fn norm_inf_joint<T: Float>(xs: &[T], at: T, ties: Ties, exact: bool,
         return value;
     }
     let (value, from) = located(xs, Extreme::NormInf);
-    share_from(xs, (value, from), ties, true, out);
+    let shared = share_from(xs, (value, from), ties, true, out);
     // only where there is a weight: a product with 0 would do no more than change its sign
-    let end = if ties == Ties::First { (from + LOCATE).min(xs.len()) } else { xs.len() };
-    for (w, &x) in out[from..end].iter_mut().zip(&xs[from..end]) {
+    for (w, &x) in out[shared.clone()].iter_mut().zip(&xs[shared]) {
         if *w != T::ZERO {
             *w = *w * sign(x, at);
         }
@@ -373,14 +377,18 @@ pub(crate) fn located<T: Float>(xs: &[T], what: Extreme) -> (T, usize) {
 }
 
 /// As [`shares`], for a value that does not occur before `from`.
-pub(crate) fn share_from<T: Float>(xs: &[T], (value, from): (T, usize), ties: Ties, sizes: bool, out: &mut [T]) {
-    #[allow(clippy::eq_op)] // only NaN differs from itself
-    if value != value {
-        return out.fill(value);
-    }
+pub(crate) fn share_from<T: Float>(
+    xs: &[T],
+    (value, from): (T, usize),
+    ties: Ties,
+    sizes: bool,
+    out: &mut [T],
+) -> Range<usize> {
     let (before, rest) = out.split_at_mut(from);
-    before.fill(T::ZERO);
-    shares(&xs[from..], value, ties, sizes, rest);
+    #[allow(clippy::eq_op)] // only NaN differs from itself
+    before.fill(if value != value { value } else { T::ZERO });
+    let shared = shares(&xs[from..], value, ties, sizes, rest);
+    from + shared.start..from + shared.end
 }
 
 /// `log(sum(exp))` with the largest member taken out; the exponentials, and their sum, stay behind.

@@ -22,7 +22,7 @@ const COLUMNS_REPAY: usize = 64;
 
 /// How many numbers of working space a product needs: for the second matrix, then for a block of the first.
 fn spaces(view: &View, [m, n, k]: [usize; 3]) -> [usize; 2] {
-    let columns = if in_place(view, m) { WIDE } else { n.next_multiple_of(WIDE) };
+    let columns = if in_place(view, m) || m <= TALL { WIDE } else { n.next_multiple_of(WIDE) };
     let rows = if n >= COLUMNS_REPAY { m.min(TALL) } else { 0 };
     [columns * k.min(DEEP), rows * k.min(DEEP)]
 }
@@ -83,13 +83,14 @@ impl<T: Float> Gemm<'_, T> {
         let columns = 2 * lanes;
         // columns from here on are copied
         let copied = if in_place(&vb, m) { n / columns * columns } else { 0 };
+        // all panels are copied at once if several blocks of the first matrix meet them, else each when it is needed, so that it stays in the first cache
+        let at_once = m > TALL;
         for deep in (0..k).step_by(DEEP) {
             let depth = DEEP.min(k - deep);
-            for (p, panel) in (copied..n).step_by(columns).zip(panels.chunks_exact_mut(columns * depth)) {
-                let from = Lines { x: self.b, at: vb.index(deep, p), apart: vb.column, along: vb.row };
-                match columns.min(n - p) {
-                    count if count == columns => from.whole::<I>(panel),
-                    count => from.copy(count, columns, panel),
+            let from = |p: usize| Lines { x: self.b, at: vb.index(deep, p), apart: vb.column, along: vb.row };
+            if at_once {
+                for (p, panel) in (copied..n).step_by(columns).zip(panels.chunks_exact_mut(columns * depth)) {
+                    from(p).panel::<I>(columns.min(n - p), panel);
                 }
             }
             for tall in (0..m).step_by(TALL) {
@@ -113,7 +114,10 @@ impl<T: Float> Gemm<'_, T> {
                     let panel = if j < copied {
                         Panel { start: self.b[vb.index(deep, j)..].as_ptr(), row: vb.row as usize }
                     } else {
-                        let number = (j - copied) / columns;
+                        let number = if at_once { (j - copied) / columns } else { 0 };
+                        if !at_once {
+                            from(j).panel::<I>(columns.min(n - j), &mut panels[..columns * depth]);
+                        }
                         Panel { start: panels[number * columns * depth..].as_ptr(), row: columns }
                     };
                     let (width, adds) = (columns.min(n - j), deep > 0);
@@ -180,6 +184,15 @@ impl<T: Float> Lines<'_, T> {
             if let Some(from) = self.x[self.index(0, l)..].first_chunk::<N>() {
                 *to = *from;
             }
+        }
+    }
+
+    /// As [`copy`](Lines::copy), for up to as many lines as two registers have lanes, and zeros for the rest.
+    #[inline(always)]
+    fn panel<I: Isa>(&self, count: usize, to: &mut [T]) {
+        match 2 * <T::V<I> as Simd<T>>::N {
+            columns if columns == count => self.whole::<I>(to),
+            columns => self.copy(count, columns, to),
         }
     }
 

@@ -6,7 +6,7 @@
 use super::lower::Buf;
 use super::memory::Pointers;
 use super::walk::Walk;
-use super::windows::{WIDEST, Windows, put};
+use super::windows::{WIDEST, Windows, put, some};
 use crate::float::{Float, maximum};
 use crate::isa::{Isa, Kernel, Simd, dispatch};
 
@@ -116,43 +116,28 @@ fn give<T: Float, const W: usize>(x: &[T; W], out: &mut [T], to: usize, len: usi
     }
 }
 
-/// The adjoints of the rows that a column has won, and 0 times those of the others, which is 0 of all that is finite; of all
-/// whose value is NaN.
+/// Numbers from a place on, a register full; beyond the end there are zeros.
 #[inline(always)]
-fn shares<T: Float, const W: usize>(adjoint: &[T; W], winners: &[T; W], values: &[T; W], number: T) -> [T; W] {
-    let mut out = [T::ZERO; W];
-    for i in 0..W {
-        let won = if winners[i] == number { adjoint[i] } else { adjoint[i] * T::ZERO };
-        #[allow(clippy::eq_op)] // only NaN differs from itself
-        let odd = values[i] != values[i];
-        out[i] = if odd { adjoint[i] * values[i] } else { won };
-    }
-    out
+fn receive<T: Float, V: Simd<T>>(x: &[T], from: usize) -> V {
+    some(x, from, x.len() - from)
 }
 
-/// Puts the first `len` of the numbers of both in turn in their places.
+/// What some rows give to a column that has won, and to one that has not: their adjoints, and 0 times those, which is 0 of all that is finite; NaN to both where the
+/// value is NaN.
+///
+/// # Safety
+///
+/// Called in kernels only.
 #[inline(always)]
-fn give_in_turn<T: Float, V: Simd<T>, const W: usize>(
-    (a, b): (&[T; W], &[T; W]),
-    out: &mut [T],
-    to: usize,
-    len: usize,
-) {
-    for k in (0..W).step_by(V::N).take_while(|k| 2 * k < len) {
-        // SAFETY: called in kernels only, with registers of no more than `W` lanes
-        let (low, high) = unsafe { V::load(a[k..][..V::N].as_ptr()).interleave(V::load(b[k..][..V::N].as_ptr())) };
-        put(low, out, to + 2 * k, len - 2 * k);
-        if len > 2 * k + V::N {
-            put(high, out, to + 2 * k + V::N, len - 2 * k - V::N);
-        }
+unsafe fn stakes<T: Float, V: Simd<T>>(adjoint: V, values: V) -> [V; 2] {
+    // SAFETY: by the contract of the caller
+    unsafe {
+        // a product, to which -0 adds nothing
+        let times = |x: V| adjoint.times_plus(x, V::splat(T::NEG_ZERO));
+        // only NaN differs from itself
+        let nan = times(values);
+        [adjoint, times(V::splat(T::ZERO))].map(|stake| values.where_equal(values, stake, nan))
     }
-}
-
-/// Numbers from a place on; beyond the end there are zeros.
-#[inline(always)]
-fn receive<T: Float, const W: usize>(x: &[T], from: usize) -> [T; W] {
-    let x = &x[from..];
-    x.first_chunk().copied().unwrap_or_else(|| std::array::from_fn(|i| x.get(i).copied().unwrap_or(T::ZERO)))
 }
 
 /// The way back through [`Pool`]: each adjoint goes to the element that won.
@@ -171,7 +156,7 @@ pub(crate) struct Unpool {
 impl Unpool {
     /// How many numbers of working space a run needs.
     pub fn space(&self) -> usize {
-        self.windows.along.size + W
+        self.windows.along.size + WIDEST
     }
 
     pub fn run<T: Float>(&self, p: &Pointers<'_, T>, space: &mut [T]) {
@@ -189,13 +174,13 @@ impl<T: Float> Kernel for RunUnpool<'_, '_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        self.rows::<T::V<I>, W>();
+        self.rows::<T::V<I>>();
     }
 }
 
 impl<T: Float> RunUnpool<'_, '_, T> {
     #[inline(always)]
-    fn rows<V: Simd<T>, const W: usize>(self) {
+    fn rows<V: Simd<T>>(self) {
         let (pool, p) = (self.pool, self.p);
         let (winners, values, adjoint, out) =
             (p.read(pool.winners), p.read(pool.values), p.read(pool.adjoint.0), p.write(pool.out));
@@ -210,33 +195,45 @@ impl<T: Float> RunUnpool<'_, '_, T> {
         if !paired {
             out.fill(T::ZERO);
         }
+        let mut lines = pool.adjoint.1.as_ref().and_then(|walk| walk.lines(rows, pool.windows.bases.len()));
         for (s, &base) in pool.windows.bases.iter().enumerate() {
-            let (adjoint, at) = match &pool.adjoint.1 {
-                None => (adjoint, s * rows),
-                Some(walk) => {
+            let (adjoint, at) = match (&pool.adjoint.1, lines.as_mut().and_then(Iterator::next)) {
+                (None, _) => (adjoint, s * rows),
+                (Some(_), Some((_, first, ..))) => (adjoint, first),
+                (Some(walk), None) => {
                     walk.load(adjoint, s * rows, &mut self.space[..rows]);
-                    (&self.space[..rows + W], 0)
+                    (&self.space[..rows + V::N], 0)
                 }
             };
-            for from in (0..rows).step_by(W) {
+            for from in (0..rows).step_by(V::N) {
                 // what is added is added once; what is written may be written again
-                let place = if paired { from.min(rows.saturating_sub(W)) } else { from };
-                let len = W.min(rows - place);
-                let a: [T; W] = receive(adjoint, at + place);
-                let (w, v): ([T; W], [T; W]) = (receive(winners, s * rows + place), receive(values, s * rows + place));
-                let share = |k: usize| shares(&a, &w, &v, T::from_usize(k));
+                let place = if paired { from.min(rows.saturating_sub(V::N)) } else { from };
+                let len = V::N.min(rows - place);
+                let won: V = receive(winners, s * rows + place);
+                // SAFETY: this is a kernel
+                let stakes = unsafe { stakes::<T, V>(receive(adjoint, at + place), receive(values, s * rows + place)) };
+                // SAFETY: as above
+                let share = |number: T| unsafe { won.where_equal(V::splat(number), stakes[0], stakes[1]) };
+                let mut number = T::ZERO;
                 if paired {
-                    for (k, [offset, _]) in pairs.iter().enumerate() {
-                        let (left, right) = (share(2 * k), share(2 * k + 1));
+                    for [offset, _] in pairs {
+                        // SAFETY: as above
+                        let (low, high) = unsafe { share(number).interleave(share(number + T::ONE)) };
+                        number = number + T::ONE + T::ONE;
                         let to = base as usize + *offset as usize + 2 * place;
-                        let len = if in_lines && to + 2 * W <= out.len() { 2 * W } else { 2 * len };
-                        give_in_turn::<T, V, W>((&left, &right), out, to, len);
+                        let len = if in_lines && to + 2 * V::N <= out.len() { 2 * V::N } else { 2 * len };
+                        put(low, out, to, len);
+                        if len > V::N {
+                            put(high, out, to + V::N, len - V::N);
+                        }
                     }
                 } else {
-                    for (k, &offset) in pool.windows.offsets.iter().enumerate() {
+                    for &offset in &pool.windows.offsets {
                         let cells = &mut out[base as usize + offset as usize + place * step..];
-                        let share = share(k);
-                        cells.iter_mut().step_by(step).zip(&share[..len]).for_each(|(c, &x)| *c += x);
+                        let mut shares = [T::ZERO; WIDEST];
+                        put(share(number), &mut shares, 0, V::N);
+                        number = number + T::ONE;
+                        cells.iter_mut().step_by(step).zip(&shares[..len]).for_each(|(c, &x)| *c += x);
                     }
                 }
             }

@@ -8,6 +8,7 @@ use super::block::Manner;
 use super::gemm::{self, Gemm};
 use super::lower::{Buf, Matrix};
 use super::memory::Pointers;
+use super::windows::{put, some};
 use crate::float::Float;
 use crate::isa::{Isa, Kernel, Simd, dispatch};
 use crate::kernel::dots::Dots;
@@ -281,6 +282,25 @@ impl<T: Float> Kernel for Outer<'_, T> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let ([va, vb, vo], [m, n]) = (self.views, self.size);
+        let lanes = <T::V<I> as Simd<T>>::N;
+        if vb.column == 1 && vo.column == 1 && vo.row == n as isize && n <= 2 * lanes {
+            // short rows one after the other: what is written beyond one is written over by the next
+            let out = &mut self.out[vo.at..][..m * n];
+            let row: [T::V<I>; 2] = [0, lanes].map(|at| some(&self.b[vb.at..][..n], at.min(n), n.saturating_sub(at)));
+            for i in 0..m {
+                // SAFETY: this is a kernel; -0 adds nothing to a product
+                let products = unsafe {
+                    let (x, nothing) = (Simd::<T>::splat(self.a[va.index(i, 0)]), Simd::<T>::splat(T::NEG_ZERO));
+                    row.map(|y| y.times_plus(x, nothing))
+                };
+                let left = out.len() - i * n;
+                put(products[0], out, i * n, left);
+                if n > lanes {
+                    put(products[1], out, i * n + lanes, left - lanes);
+                }
+            }
+            return;
+        }
         for i in 0..m {
             let x = self.a[va.index(i, 0)];
             if vb.column == 1 && vo.column == 1 {

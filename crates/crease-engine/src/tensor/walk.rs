@@ -165,7 +165,7 @@ impl<'a> Loops<'a> {
 
 /// Runs: elements before the run, first index, stride, length. Iterators, since a closure would not be compiled for the
 /// instructions of its kernel.
-struct Runs<'a> {
+pub(crate) struct Runs<'a> {
     table: &'a [u32],
     loops: Loops<'a>,
     inner: Dim,
@@ -274,6 +274,13 @@ impl Walk {
                 len,
             },
         }
+    }
+
+    /// Runs of so many elements each, from the first on, if they are runs of elements side by side: `count` of them.
+    #[inline(always)]
+    pub fn lines(&self, each: usize, count: usize) -> Option<Runs<'_>> {
+        let whole = matches!(self, Walk::Strided { inner: Dim { size, stride: 1 }, .. } if *size == each);
+        whole.then(|| self.runs(0, each * count))
     }
 
     /// Whole runs, as many at a time as lie evenly apart.
