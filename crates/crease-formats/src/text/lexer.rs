@@ -6,102 +6,154 @@
 //! except in `~-0.1`, which is how the core prints a negative float.
 
 use super::error::{TextError, place};
-use logos::Logos;
 use std::ops::Range;
 
 /// What a token is.
-#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
-#[logos(skip r"[ \t\r\n\f\u{feff}]+")]
-#[logos(skip(r"#[^\n]*", allow_greedy = true))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
-    #[token("program")]
     Program,
-    #[token("joint")]
     Joint,
-    #[token("let")]
     Let,
-    #[token("return")]
     Return,
-    #[token("select")]
     Select,
-    #[token("else")]
     Else,
-    #[token("repeat")]
     Repeat,
-    #[token("repeat_back")]
     RepeatBack,
-    #[token("scan")]
     Scan,
-    #[token("scan_back")]
     ScanBack,
-    #[token("in")]
     In,
-    #[token("and")]
     And,
-    #[token("or")]
     Or,
-    #[token("not")]
     Not,
     /// A name.
-    #[regex(r"[A-Za-z_][A-Za-z0-9_]*")]
     Word,
     /// A name with the tick of a joint operation.
-    #[regex(r"[A-Za-z_][A-Za-z0-9_]*'")]
     Ticked,
     /// An exact decimal.
-    #[regex(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")]
     Number,
     /// The nearest double of a decimal.
-    #[regex(r"~-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")]
     Float,
-    #[token("(")]
     Open,
-    #[token(")")]
     Close,
-    #[token("[")]
     OpenList,
-    #[token("]")]
     CloseList,
-    #[token("{")]
     OpenBlock,
-    #[token("}")]
     CloseBlock,
-    #[token(",")]
     Comma,
-    #[token(";")]
     Semicolon,
-    #[token(":")]
     Colon,
-    #[token("=")]
     Equals,
-    #[token("=>")]
     Arrow,
-    #[token("+")]
     Plus,
-    #[token("-")]
     Minus,
-    #[token("*")]
     Star,
-    #[token("/")]
     Slash,
-    #[token("@")]
     At,
-    #[token("^")]
     Caret,
-    #[token("<")]
     Less,
-    #[token("<=")]
     LessEqual,
-    #[token(">")]
     Greater,
-    #[token(">=")]
     GreaterEqual,
-    #[token("==")]
     Equal,
-    #[token("!=")]
     NotEqual,
     /// The end of the text; the lexer makes it, no text does.
     End,
+}
+
+/// A word of the language, or a name.
+fn word(text: &str) -> Token {
+    match text {
+        "program" => Token::Program,
+        "joint" => Token::Joint,
+        "let" => Token::Let,
+        "return" => Token::Return,
+        "select" => Token::Select,
+        "else" => Token::Else,
+        "repeat" => Token::Repeat,
+        "repeat_back" => Token::RepeatBack,
+        "scan" => Token::Scan,
+        "scan_back" => Token::ScanBack,
+        "in" => Token::In,
+        "and" => Token::And,
+        "or" => Token::Or,
+        "not" => Token::Not,
+        _ => Token::Word,
+    }
+}
+
+/// The first place from `at` on whose byte is of another kind.
+fn past(bytes: &[u8], at: usize, kind: impl Fn(u8) -> bool) -> usize {
+    bytes[at..].iter().position(|b| !kind(*b)).map_or(bytes.len(), |n| at + n)
+}
+
+/// Where the token after blanks and comments begins.
+fn start(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        match bytes.get(at) {
+            Some(b' ' | b'\t' | b'\r' | b'\n' | b'\x0c') => at += 1,
+            Some(b'#') => at = past(bytes, at, |b| b != b'\n'),
+            Some(0xef) if bytes[at..].starts_with("\u{feff}".as_bytes()) => at += 3,
+            _ => return at,
+        }
+    }
+}
+
+/// Where the decimal that begins at `at` ends. A point and an exponent belong to it if digits follow.
+fn decimal(bytes: &[u8], at: usize) -> usize {
+    let digits = |at: usize| past(bytes, at, |b| b.is_ascii_digit());
+    let mut end = digits(at);
+    if bytes.get(end) == Some(&b'.') && digits(end + 1) > end + 1 {
+        end = digits(end + 1);
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let exponent = end + 1 + usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        if exponent <= bytes.len() && digits(exponent) > exponent {
+            end = digits(exponent);
+        }
+    }
+    end
+}
+
+/// The token that begins at `at`, where the text has not ended, and where it ends. The longest is taken.
+fn token(source: &str, at: usize) -> Option<(Token, usize)> {
+    let bytes = source.as_bytes();
+    let followed = |by: u8| bytes.get(at + 1) == Some(&by);
+    let or_equal = |one: Token, two: Token| if followed(b'=') { (two, at + 2) } else { (one, at + 1) };
+    let one = match bytes[at] {
+        b'A'..=b'Z' | b'a'..=b'z' | b'_' => {
+            let end = past(bytes, at, |b| b.is_ascii_alphanumeric() || b == b'_');
+            let ticked = bytes.get(end) == Some(&b'\'');
+            return Some(if ticked { (Token::Ticked, end + 1) } else { (word(&source[at..end]), end) });
+        }
+        b'0'..=b'9' => return Some((Token::Number, decimal(bytes, at))),
+        b'~' => {
+            let digits = at + 1 + usize::from(followed(b'-'));
+            let is_number = bytes.get(digits).is_some_and(u8::is_ascii_digit);
+            return is_number.then(|| (Token::Float, decimal(bytes, digits)));
+        }
+        b'=' if followed(b'>') => return Some((Token::Arrow, at + 2)),
+        b'=' => return Some(or_equal(Token::Equals, Token::Equal)),
+        b'<' => return Some(or_equal(Token::Less, Token::LessEqual)),
+        b'>' => return Some(or_equal(Token::Greater, Token::GreaterEqual)),
+        b'!' if followed(b'=') => return Some((Token::NotEqual, at + 2)),
+        b'(' => Token::Open,
+        b')' => Token::Close,
+        b'[' => Token::OpenList,
+        b']' => Token::CloseList,
+        b'{' => Token::OpenBlock,
+        b'}' => Token::CloseBlock,
+        b',' => Token::Comma,
+        b';' => Token::Semicolon,
+        b':' => Token::Colon,
+        b'+' => Token::Plus,
+        b'-' => Token::Minus,
+        b'*' => Token::Star,
+        b'/' => Token::Slash,
+        b'@' => Token::At,
+        b'^' => Token::Caret,
+        _ => return None,
+    };
+    Some((one, at + 1))
 }
 
 /// A token and where it is.
@@ -121,14 +173,14 @@ impl Lexeme {
 /// The tokens of a source text, one at a time, with one token of look-ahead.
 #[derive(Clone)]
 pub(crate) struct Lexer<'s> {
-    inner: logos::Lexer<'s, Token>,
+    at: usize,
     peeked: Option<Lexeme>,
     pub source: &'s str,
 }
 
 impl<'s> Lexer<'s> {
     pub fn new(source: &'s str) -> Self {
-        Lexer { inner: Token::lexer(source), peeked: None, source }
+        Lexer { at: 0, peeked: None, source }
     }
 
     /// The next token, which is taken. At the end, [`Token::End`] again and again.
@@ -160,22 +212,20 @@ impl<'s> Lexer<'s> {
     }
 
     fn read(&mut self) -> Result<Lexeme, TextError> {
-        let read = self.inner.next();
-        let range = self.inner.span();
-        match read {
-            Some(Ok(token)) => Ok(Lexeme { token, start: range.start as u32, end: range.end as u32 }),
-            None => {
-                let end = self.source.len() as u32;
-                Ok(Lexeme { token: Token::End, start: end, end })
-            }
-            Some(Err(())) => Err(self.stray(range)),
+        let at = start(self.source.as_bytes(), self.at);
+        if at == self.source.len() {
+            return Ok(Lexeme { token: Token::End, start: at as u32, end: at as u32 });
         }
+        let Some((token, end)) = token(self.source, at) else { return Err(self.stray(at)) };
+        self.at = end;
+        Ok(Lexeme { token, start: at as u32, end: end as u32 })
     }
 
-    fn stray(&self, range: Range<usize>) -> TextError {
-        let rest = &self.source[range.start..];
-        let c = rest.chars().next().unwrap_or(' ');
-        let at = place(range.start, range.start + c.len_utf8());
+    /// What there is to say of the character at `at`, which is also passed over.
+    fn stray(&mut self, at: usize) -> TextError {
+        let c = self.source[at..].chars().next().unwrap_or(' ');
+        self.at = at + c.len_utf8();
+        let at = place(at, self.at);
         let instead = match c {
             '.' => Some("a number starts with a digit: write 0.5, not .5"),
             '−' | '–' | '—' => Some("the minus sign is `-`"),
@@ -230,6 +280,28 @@ mod tests {
         assert_eq!(tokens("a-1 ~-2e-9 1e-3"), [Word, Minus, Number, Float, Number]);
         assert_eq!(tokens("relu'(x) => >= = =="), [Ticked, Open, Word, Close, Arrow, GreaterEqual, Equals, Equal]);
         assert_eq!(tokens("lets let # let\n x"), [Word, Let, Word]);
+    }
+
+    #[test]
+    fn points_and_exponents_without_digits_are_not_part_of_numbers() {
+        use Token::*;
+        assert_eq!(tokens("1.5e+3 2E7 1e 1e+"), [Number, Number, Number, Word, Number, Word, Plus]);
+        assert_eq!(tokens("~0.5e1 let' _a9' repeat_back"), [Float, Ticked, Ticked, RepeatBack]);
+        let stray = |source: &str| {
+            let mut lexer = Lexer::new(source);
+            std::iter::from_fn(|| Some(lexer.next())).find_map(Result::err).unwrap().to_string()
+        };
+        for (source, c) in [
+            ("1.", "'.'"),
+            ("1.e5", "'.'"),
+            ("x ~ 1", "'~'"),
+            ("~-x", "'~'"),
+            ("a !", "'!'"),
+            ("é", "'é'"),
+            ("\u{feff}x'' ", "'\\''"),
+        ] {
+            assert!(stray(source).contains(&format!("stray character {c}")), "{source}: {}", stray(source));
+        }
     }
 
     #[test]
