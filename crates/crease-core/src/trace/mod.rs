@@ -65,6 +65,11 @@ impl Tape {
         Tape { state: State::new(name, None) }
     }
 
+    /// Inputs of these shapes, named `x0`, `x1`, ...; apart from [`trace_shapes`], which is compiled once for every closure.
+    fn numbered(&self, shapes: &[Shape]) -> Vec<Var<'_>> {
+        shapes.iter().enumerate().map(|(i, s)| self.input(&format!("x{i}"), s.clone())).collect()
+    }
+
     #[track_caller]
     fn record<T>(&self, f: impl FnOnce(&mut Builder) -> Result<T, BuildError>) -> Option<T> {
         let state = &mut *self.state.borrow_mut();
@@ -210,9 +215,7 @@ where
     F: for<'t> FnOnce(&[Var<'t>]) -> Vec<Var<'t>>,
 {
     let tape = Tape::new("f");
-    let inputs: Vec<Var<'_>> =
-        shapes.iter().enumerate().map(|(i, s)| tape.input(&format!("x{i}"), s.clone())).collect();
-    tape.finish(&f(&inputs))
+    tape.finish(&f(&tape.numbered(shapes)))
 }
 
 impl<'t> Var<'t> {
