@@ -8,6 +8,7 @@
 //! cargo bench -p crease-engine -- --json          one line of JSON for each row and system, as bench/README.md defines it
 //! cargo bench -p crease-engine -- --explain A     what the compiler decided
 //! cargo bench -p crease-engine -- --seconds 2     how long each measurement lasts
+//! cargo bench -p crease-engine -- --threads 2     crease on two threads; the code by hand has one
 //! ```
 //!
 //! The names of rows and the data are those that `bench/run` compares with other systems.
@@ -34,7 +35,8 @@ use report::{Report, What};
 use std::time::Duration;
 
 fn main() {
-    let mut report = Report { wanted: vec![], explain: false, json: false, clock: Clock(Duration::from_millis(300)) };
+    let clock = Clock(Duration::from_millis(300));
+    let mut report = Report { wanted: vec![], explain: false, json: false, clock, threads: 1 };
     let mut sweeps = false;
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -47,6 +49,10 @@ fn main() {
             "--seconds" => {
                 let seconds = args.next().and_then(|s| s.parse().ok()).filter(|s| (0.0..1e6).contains(s));
                 report.clock = Clock(Duration::from_secs_f64(seconds.expect("--seconds needs a number")));
+            }
+            "--threads" => {
+                let threads = args.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+                report.threads = threads.expect("--threads needs a number");
             }
             _ => report.wanted.push(arg),
         }

@@ -13,6 +13,8 @@ pub struct Report {
     pub explain: bool,
     pub json: bool,
     pub clock: Clock,
+    /// On how many threads crease runs.
+    pub threads: usize,
 }
 
 /// What a measurement is for.
@@ -74,7 +76,7 @@ impl Report {
 
     /// Measures a workload and prints it.
     pub fn row<T: Float>(&self, mut row: Row<'_, T>) {
-        let options = Options::default().arithmetic(Arithmetic::Ieee);
+        let options = Options::default().arithmetic(Arithmetic::Ieee).threads(self.threads);
         let begin = Instant::now();
         let value = compile::<T>(&row.program, &options);
         let gradient = match &row.derivative {

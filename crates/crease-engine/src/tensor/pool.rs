@@ -219,7 +219,7 @@ impl<T: Float> RunUnpool<'_, '_, T> {
                     for [offset, _] in pairs {
                         // SAFETY: as above
                         let (low, high) = unsafe { share(number).interleave(share(number + T::ONE)) };
-                        number = number + T::ONE + T::ONE;
+                        number += T::ONE + T::ONE;
                         let to = base as usize + *offset as usize + 2 * place;
                         let len = if in_lines && to + 2 * V::N <= out.len() { 2 * V::N } else { 2 * len };
                         put(low, out, to, len);
@@ -232,7 +232,7 @@ impl<T: Float> RunUnpool<'_, '_, T> {
                         let cells = &mut out[base as usize + offset as usize + place * step..];
                         let mut shares = [T::ZERO; WIDEST];
                         put(share(number), &mut shares, 0, V::N);
-                        number = number + T::ONE;
+                        number += T::ONE;
                         cells.iter_mut().step_by(step).zip(&shares[..len]).for_each(|(c, &x)| *c += x);
                     }
                 }
