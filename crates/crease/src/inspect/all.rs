@@ -288,7 +288,7 @@ impl Neighbourhood<'_> {
                 format!("no: it decreases along {}", at.shown(direction, None))
             }
             Stationarity::NotDecided => {
-                "not decided: 0 is no combination of what was found, or that is not exact".into()
+                "not decided: 0 is no combination of what was found, that is not exact, or time was up".into()
             }
         }
     }
