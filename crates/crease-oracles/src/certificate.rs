@@ -219,7 +219,7 @@ impl Session<'_> {
     /// let session = Session::new(&model, 0);
     /// let all = session.neighbouring_gradients(&Default::default(), |_| ()).unwrap();
     /// let zero = [Rational::ZERO];
-    /// let found = session.membership_among(&all, &zero).unwrap();
+    /// let found = session.membership_among(&all, &zero, &Default::default()).unwrap();
     /// let text = session.membership_certificate(&zero, &found, &all.gradients).unwrap().unwrap();
     /// assert!(text.starts_with("crease-certificate 1\nclaim member\n"));
     /// ```
