@@ -412,7 +412,7 @@ unsafe impl<T: Copy + Default + PartialEq + std::ops::Add<Output = T> + std::ops
     #[inline(always)]
     unsafe fn load_some(from: *const T, len: usize) -> Self {
         // SAFETY: by the contract of the trait; what is beyond is 0
-        std::array::from_fn(|i| if i < len { unsafe { *from.add(i) } } else { T::default() })
+        each(|i| if i < len { unsafe { *from.add(i) } } else { T::default() })
     }
     #[inline(always)]
     unsafe fn store_some(self, to: *mut T, len: usize) {
@@ -423,11 +423,11 @@ unsafe impl<T: Copy + Default + PartialEq + std::ops::Add<Output = T> + std::ops
     }
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
-        std::array::from_fn(|i| self[i] + other[i])
+        each(|i| self[i] + other[i])
     }
     #[inline(always)]
     unsafe fn times_plus(self, a: Self, b: Self) -> Self {
-        std::array::from_fn(|i| self[i] * a[i] + b[i])
+        each(|i| self[i] * a[i] + b[i])
     }
     #[inline(always)]
     unsafe fn interleave(self, other: Self) -> (Self, Self) {
@@ -435,7 +435,7 @@ unsafe impl<T: Copy + Default + PartialEq + std::ops::Add<Output = T> + std::ops
     }
     #[inline(always)]
     unsafe fn where_equal(self, other: Self, yes: Self, no: Self) -> Self {
-        std::array::from_fn(|i| if self[i] == other[i] { yes[i] } else { no[i] })
+        each(|i| if self[i] == other[i] { yes[i] } else { no[i] })
     }
 }
 
@@ -479,6 +479,17 @@ impl Isa for Avx512Half {
     type F32 = Half32;
     type F64 = Half64;
     type Narrow = Avx512Half;
+}
+
+/// An array, number by number: what `array::from_fn` does, which has much that is to be optimised away again, in every kernel.
+#[inline(always)]
+pub(crate) fn each<X: Copy, const N: usize>(mut f: impl FnMut(usize) -> X) -> [X; N] {
+    let mut all = [std::mem::MaybeUninit::uninit(); N];
+    for (i, x) in all.iter_mut().enumerate() {
+        x.write(f(i));
+    }
+    // SAFETY: all of them were written, and what may be uninitialised lies as what is not
+    unsafe { std::mem::transmute_copy(&all) }
 }
 
 /// A loop to be compiled for several machines.

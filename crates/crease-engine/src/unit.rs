@@ -82,14 +82,15 @@ impl<T> Unit<T> {
 }
 
 /// Calls `$two` or `$one` with the function of two numbers, or of one, that an operation is; `$pick` is for the one of three. `$vector`
-/// chooses the functions that vectorise, with fused products where `fused` says so.
+/// chooses the functions that vectorise, with fused products where `fused` says so; those that do not, and take far longer than it takes to find them,
+/// are given to `$single`, so that a loop over many numbers need not be compiled for each of them.
 macro_rules! units {
-    ($unit:expr, $vector:expr, $one:ident, $two:ident, $pick:expr) => {
-        units!($unit, $vector, fused false, $one, $two, $pick)
+    ($unit:expr, $one:ident, $two:ident, $single:ident, $pick:expr) => {
+        units!($unit, false, fused false, $one, $two, $single, $pick)
     };
-    ($unit:expr, $vector:expr, fused $fused:expr, $one:ident, $two:ident, $pick:expr) => {{
+    ($unit:expr, $vector:expr, fused $fused:expr, $one:ident, $two:ident, $single:ident, $pick:expr) => {{
         use crease_core::{Smooth, Stair};
-        use $crate::float::{library, maximum, minimum, relu, share, sigmoid, slope, softplus, truth};
+        use $crate::float::{maximum, minimum, relu, share, sigmoid, slope, softplus, truth};
         match $unit {
             Unit::Add => $two!(|a, b| a + b),
             Unit::Sub => $two!(|a, b| a - b),
@@ -112,18 +113,18 @@ macro_rules! units {
             Unit::Smooth(f) => match f {
                 Smooth::Inv => $one!(|a| T::ONE / a),
                 Smooth::Exp if $vector => $one!(|a| a.vector_exp($fused)),
-                Smooth::Exp => $one!(|a| a.library_exp()),
+                Smooth::Exp => $single!(|a| a.library_exp()),
                 Smooth::Log if $vector => $one!(|a| a.vector_ln($fused)),
-                Smooth::Log => $one!(|a| a.library_ln()),
+                Smooth::Log => $single!(|a| a.library_ln()),
                 Smooth::Sqrt => $one!(|a| a.root()),
-                Smooth::Sin => $one!(|a| a.library_sin()),
-                Smooth::Cos => $one!(|a| a.library_cos()),
+                Smooth::Sin => $single!(|a| a.library_sin()),
+                Smooth::Cos => $single!(|a| a.library_cos()),
                 Smooth::Tanh if $vector => $one!(|a| a.vector_tanh($fused)),
-                Smooth::Tanh => $one!(|a| a.library_tanh()),
+                Smooth::Tanh => $single!(|a| a.library_tanh()),
                 Smooth::Sigmoid if $vector => $one!(|a| sigmoid(a, |x: T| x.vector_exp($fused))),
-                Smooth::Sigmoid => $one!(|a| sigmoid(a, |x: T| x.library_exp())),
+                Smooth::Sigmoid => $single!(|a| sigmoid(a, |x: T| x.library_exp())),
                 Smooth::Softplus if $vector => $one!(|a| softplus(a, |e: T| e.vector_ln_1p($fused), |x: T| x.vector_exp($fused))),
-                Smooth::Softplus => $one!(|a| softplus(a, |e: T| e.library_ln_1p(), |x: T| x.library_exp())),
+                Smooth::Softplus => $single!(|a| softplus(a, |e: T| e.library_ln_1p(), |x: T| x.library_exp())),
                 Smooth::Tan
                 | Smooth::Asin
                 | Smooth::Acos
@@ -138,9 +139,9 @@ macro_rules! units {
                 | Smooth::ErfSlope
                 | Smooth::Log1p
                 | Smooth::Expm1
-                | Smooth::Root(..) => $one!(|a| library(f, a)),
+                | Smooth::Root(..) => $single!(|a| $crate::float::library(f, a)),
                 Smooth::Power(2) => $one!(|a| a * a),
-                Smooth::Power(k) => $one!(|a| a.library_powi(k)),
+                Smooth::Power(k) => $single!(|a| a.library_powi(k)),
             },
             Unit::Not => $one!(|a| T::ONE - a),
             Unit::Relu => $one!(|a| relu(a)),
@@ -150,10 +151,10 @@ macro_rules! units {
                 let left = s * a.vector_exp($fused) - s;
                 if a < T::ZERO { left } else { a }
             }),
-            Unit::Elu(s) => $one!(|a| if a < T::ZERO { s * a.library_exp() - s } else { a }),
+            Unit::Elu(s) => $single!(|a| if a < T::ZERO { s * a.library_exp() - s } else { a }),
             Unit::Slope(left, at, right) => $one!(|a| slope(a, left, at, right)),
             Unit::EluSlope(s, at) if $vector => $one!(|a| slope(a, s * a.vector_exp($fused), at, T::ONE)),
-            Unit::EluSlope(s, at) => $one!(|a| slope(a, s * a.library_exp(), at, T::ONE)),
+            Unit::EluSlope(s, at) => $single!(|a| slope(a, s * a.library_exp(), at, T::ONE)),
             Unit::Stair(Stair::Sign) => $one!(|a| slope(a, -T::ONE, T::ZERO, T::ONE)),
             Unit::Stair(Stair::Floor) => $one!(|a| a.round_down()),
             Unit::Stair(Stair::Ceil) => $one!(|a| -(-a).round_down() + T::ZERO),
@@ -238,7 +239,7 @@ impl<T: Float> Unit<T> {
                 call2($f, a, b)
             };
         }
-        units!(self, false, one, two, if a == T::ONE { b } else { c })
+        units!(self, one, two, one, if a == T::ONE { b } else { c })
     }
 }
 

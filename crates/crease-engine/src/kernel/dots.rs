@@ -6,7 +6,7 @@
 //! that their sums are. The order of a sum depends on the number of rows and of columns, and on nothing else.
 
 use crate::float::Float;
-use crate::isa::{Isa, Kernel, Simd};
+use crate::isa::{Isa, Kernel, Simd, each};
 
 /// Inner products of rows that begin `row` apart with `x`; number `i` goes to `out[to + i * step]`.
 pub(crate) struct Dots<'a, T> {
@@ -46,21 +46,19 @@ impl<T: Float> Kernel for Dots<'_, T> {
         let most = if I::REGISTERS >= 32 { 12 } else { 6 };
         let left = self.rows - done;
         let group = left.div_ceil(left.div_ceil(most).max(1)).max(1);
-        for i in (done..self.rows).step_by(group) {
-            match group.min(self.rows - i) {
-                1 => self.tile::<I, 1, 8>(i),
-                2 => self.tile::<I, 2, 4>(i),
-                3 => self.tile::<I, 3, 2>(i),
-                4 => self.tile::<I, 4, 2>(i),
+        let mut i = done;
+        while i < self.rows {
+            i += match group.min(self.rows - i) {
+                12.. if I::REGISTERS >= 32 => self.tile::<I, 12, 1>(i),
+                10.. if I::REGISTERS >= 32 => self.tile::<I, 10, 1>(i),
+                8.. if I::REGISTERS >= 32 => self.tile::<I, 8, 1>(i),
+                6.. => self.tile::<I, 6, 1>(i),
                 5 => self.tile::<I, 5, 2>(i),
-                6 => self.tile::<I, 6, 1>(i),
-                7 => self.tile::<I, 7, 1>(i),
-                8 => self.tile::<I, 8, 1>(i),
-                9 => self.tile::<I, 9, 1>(i),
-                10 => self.tile::<I, 10, 1>(i),
-                11 => self.tile::<I, 11, 1>(i),
-                _ => self.tile::<I, 12, 1>(i),
-            }
+                4 => self.tile::<I, 4, 2>(i),
+                3 => self.tile::<I, 3, 2>(i),
+                2 => self.tile::<I, 2, 4>(i),
+                _ => self.tile::<I, 1, 8>(i),
+            };
         }
     }
 }
@@ -127,10 +125,10 @@ impl<T: Float> Dots<'_, T> {
 
     /// `R` rows from number `i` on, each with `N` sums in registers.
     #[inline(always)]
-    fn tile<I: Isa, const R: usize, const N: usize>(&mut self, i: usize) {
+    fn tile<I: Isa, const R: usize, const N: usize>(&mut self, i: usize) -> usize {
         let lanes = <T::V<I> as Simd<T>>::N;
         let n = self.x.len();
-        let rows: [&[T]; R] = std::array::from_fn(|r| {
+        let rows: [&[T]; R] = each(|r| {
             let start = (self.at as isize + (i + r) as isize * self.row) as usize;
             &self.matrix[start..][..n]
         });
@@ -177,6 +175,7 @@ impl<T: Float> Dots<'_, T> {
             }
             self.out[(self.to as isize + (i + r) as isize * self.step) as usize] = all[0];
         }
+        R
     }
 }
 

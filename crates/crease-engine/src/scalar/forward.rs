@@ -1,8 +1,8 @@
 //! Values: group by group.
 
-use super::{Code, Group, Memory, What, lanes};
+use super::{Code, Group, Memory, Results, What, lanes};
 use crate::float::{Float, maximum, minimum};
-use crate::isa::{Isa, Kernel, dispatch};
+use crate::isa::{Isa, Kernel, dispatch, each};
 use crate::unit::{LaneOp, Unit, units};
 
 struct Forward<'a, T, const L: usize> {
@@ -22,25 +22,11 @@ impl<T: Float, const L: usize> Kernel for Forward<'_, T, L> {
         let (code, m) = (self.code, self.memory);
         m.placed = true;
         for g in &code.groups {
+            if let Some(results) = code.results(g) {
+                units_of::<T, L>(m, g, results);
+            }
             match g.what {
-                What::Unit(unit) => {
-                    let (done, out) = split::<T, L>(&mut m.registers, g);
-                    let table = &code.table[g.args as usize..];
-                    through_table::<T, L>(unit, done, table, out);
-                }
-                What::Runs(unit, starts) => {
-                    let (done, out) = split::<T, L>(&mut m.registers, g);
-                    let args = starts.map(|s| &done[s as usize * L..][..out.len()]);
-                    side_by_side(unit, args, out);
-                }
-                What::Singles(from) => {
-                    let first = g.first as usize;
-                    for (i, s) in code.singles[from as usize..][..g.count as usize].iter().enumerate() {
-                        let [a, b, c] = s.args.map(|r| lanes_of::<T, L>(&m.registers, r));
-                        let out: [T; L] = std::array::from_fn(|l| s.unit.apply(a[l], b[l], c[l]));
-                        m.registers[(first + i) * L..][..L].copy_from_slice(&out);
-                    }
-                }
+                What::Unit(_) | What::Runs(..) | What::Singles(_) => {}
                 // many lanes at once, or many points
                 What::Lane(op @ (LaneOp::Max | LaneOp::Min), arity, false, _) if arity <= g.count || L > 1 => {
                     let (done, out) = split::<T, L>(&mut m.registers, g);
@@ -76,10 +62,33 @@ pub(super) fn lanes_of<T: Float, const L: usize>(registers: &[T], r: u32) -> [T;
     unsafe { *registers.as_ptr().add(at).cast::<[T; L]>() }
 }
 
+/// A group of units: one loop for its operation, or result by result.
 #[inline(always)]
-fn through_table<T: Float, const L: usize>(unit: Unit<T>, done: &[T], table: &[u32], out: &mut [T]) {
+fn units_of<T: Float, const L: usize>(m: &mut Memory<T>, g: &Group<T>, results: Results<'_, T>) {
+    let (done, out) = split::<T, L>(&mut m.registers, g);
+    let looped = match results {
+        Results::Table(unit, table) => through_table::<T, L>(unit, done, table, out),
+        Results::Runs(unit, starts) => side_by_side(unit, starts.map(|s| &done[s as usize * L..][..out.len()]), out),
+        Results::Singles(_) => false,
+    };
+    if looped {
+        return;
+    }
+    for i in 0..g.count as usize {
+        let (unit, _, args) = results.of(i, g);
+        let [a, b, c] = args.map(|r| lanes_of::<T, L>(&m.registers, r));
+        let out: [T; L] = each(|l| unit.apply(a[l], b[l], c[l]));
+        m.registers[(g.first as usize + i) * L..][..L].copy_from_slice(&out);
+    }
+}
+
+/// False if the operation has no loop of its own.
+#[allow(unused_variables)] // functions without a loop are named, not called
+#[inline(always)]
+fn through_table<T: Float, const L: usize>(unit: Unit<T>, done: &[T], table: &[u32], out: &mut [T]) -> bool {
     let count = out.len() / L;
     let (first, rest) = table.split_at(count);
+    let mut looped = true;
     let (out, _) = out.as_chunks_mut::<L>();
     macro_rules! one {
         ($f:expr) => {
@@ -91,6 +100,11 @@ fn through_table<T: Float, const L: usize>(unit: Unit<T>, done: &[T], table: &[u
             each2::<T, L>(done, first, &rest[..count], out, $f)
         };
     }
+    macro_rules! single {
+        ($f:expr) => {
+            looped = false
+        };
+    }
     let mut pick = || {
         let (second, third) = rest.split_at(count);
         for (((o, &a), &b), &c) in out.iter_mut().zip(first).zip(second).zip(third) {
@@ -100,13 +114,15 @@ fn through_table<T: Float, const L: usize>(unit: Unit<T>, done: &[T], table: &[u
             }
         }
     };
-    units!(unit, false, one, two, pick());
+    units!(unit, one, two, single, pick());
+    looped
 }
 
 #[inline(always)]
 fn each1<T: Float, const L: usize>(done: &[T], a: &[u32], out: &mut [[T; L]], f: impl Fn(T) -> T) {
     for (o, &a) in out.iter_mut().zip(a) {
-        *o = lanes_of::<T, L>(done, a).map(&f);
+        let a = lanes_of::<T, L>(done, a);
+        *o = each(|l| f(a[l]));
     }
 }
 
@@ -114,12 +130,15 @@ fn each1<T: Float, const L: usize>(done: &[T], a: &[u32], out: &mut [[T; L]], f:
 fn each2<T: Float, const L: usize>(done: &[T], a: &[u32], b: &[u32], out: &mut [[T; L]], f: impl Fn(T, T) -> T) {
     for ((o, &a), &b) in out.iter_mut().zip(a).zip(b) {
         let (a, b) = (lanes_of::<T, L>(done, a), lanes_of::<T, L>(done, b));
-        *o = std::array::from_fn(|l| f(a[l], b[l]));
+        *o = each(|l| f(a[l], b[l]));
     }
 }
 
+/// As [`through_table`], of numbers that lie side by side.
+#[allow(unused_variables)] // functions without a loop are named, not called
 #[inline(always)]
-fn side_by_side<T: Float>(unit: Unit<T>, [a, b, c]: [&[T]; 3], out: &mut [T]) {
+fn side_by_side<T: Float>(unit: Unit<T>, [a, b, c]: [&[T]; 3], out: &mut [T]) -> bool {
+    let mut looped = true;
     macro_rules! one {
         ($f:expr) => {
             map1(out, a, $f)
@@ -130,11 +149,17 @@ fn side_by_side<T: Float>(unit: Unit<T>, [a, b, c]: [&[T]; 3], out: &mut [T]) {
             map2(out, a, b, $f)
         };
     }
-    units!(unit, false, one, two, {
+    macro_rules! single {
+        ($f:expr) => {
+            looped = false
+        };
+    }
+    units!(unit, one, two, single, {
         for (((o, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
             *o = if a == T::ONE { b } else { c };
         }
     });
+    looped
 }
 
 #[inline(always)]
@@ -152,10 +177,10 @@ pub(crate) fn map2<T: Float>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -
 fn fold<T: Float, const L: usize>(done: &[T], table: &[u32], out: &mut [T], f: impl Fn(T, T) -> T) {
     let (out, _) = out.as_chunks_mut::<L>();
     let count = out.len();
-    if let [Some(a), Some(b), Some(c), None] = std::array::from_fn(|k| table.get(k * count..(k + 1) * count)) {
+    if let [Some(a), Some(b), Some(c), None] = each(|k| table.get(k * count..(k + 1) * count)) {
         for (((o, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
             let (a, b, c) = (lanes_of::<T, L>(done, a), lanes_of::<T, L>(done, b), lanes_of::<T, L>(done, c));
-            *o = std::array::from_fn(|l| f(f(a[l], b[l]), c[l]));
+            *o = each(|l| f(f(a[l], b[l]), c[l]));
         }
         return;
     }

@@ -77,6 +77,32 @@ enum What<T> {
     Singles(u32),
 }
 
+/// What the results of a group of units are computed by, and where their arguments are.
+#[derive(Clone, Copy)]
+enum Results<'a, T> {
+    /// One operation, with all first arguments, then all second ones, and so on.
+    Table(Unit<T>, &'a [u32]),
+    /// One operation, with arguments side by side from these on.
+    Runs(Unit<T>, [u32; 3]),
+    /// Operations of their own, of which one may need the result of another.
+    Singles(&'a [Single<T>]),
+}
+
+impl<T: Float> Results<'_, T> {
+    /// The operation of result number `i`, what it picks at its kink, and its arguments.
+    #[inline(always)]
+    fn of(self, i: usize, g: &Group<T>) -> (Unit<T>, T, [u32; 3]) {
+        match self {
+            Results::Table(unit, table) => {
+                let place = |k: usize| table.get(k * g.count as usize + i).copied().unwrap_or(0);
+                (unit, g.pick.at, [0, 1, 2].map(place))
+            }
+            Results::Runs(unit, starts) => (unit, g.pick.at, starts.map(|s| s + i as u32)),
+            Results::Singles(singles) => (singles[i].unit, singles[i].at, singles[i].args),
+        }
+    }
+}
+
 /// An instruction of the bytecode.
 #[derive(Clone, Copy, Debug)]
 struct Single<T> {
@@ -104,6 +130,20 @@ impl<T> Memory<T> {
 }
 
 impl<T: Float> Code<T> {
+    /// What a group of units computes.
+    #[inline(always)]
+    fn results(&self, g: &Group<T>) -> Option<Results<'_, T>> {
+        match g.what {
+            What::Unit(unit) => {
+                let table = &self.table[g.args as usize..][..unit.arity() * g.count as usize];
+                Some(Results::Table(unit, table))
+            }
+            What::Runs(unit, starts) => Some(Results::Runs(unit, starts)),
+            What::Singles(from) => Some(Results::Singles(&self.singles[from as usize..][..g.count as usize])),
+            What::Lane(..) | What::Move(..) => None,
+        }
+    }
+
     /// The number of instructions and groups, for explanations.
     pub fn sizes(&self) -> (usize, usize, usize) {
         let grouped = self.groups.iter().filter(|g| !matches!(g.what, What::Singles(_)));

@@ -7,13 +7,13 @@
 //! handed over to the interpreter. A group finds the adjoints of its results, passes them on to its arguments, and clears its own.
 
 use super::forward::lanes_of;
-use super::{Code, Group, Memory, What, lanes};
+use super::{Code, Group, Memory, Results, What, lanes};
 use crate::float::{Float, relu, slope};
 use crate::isa::{Isa, Kernel, dispatch};
 use crate::kernel::{self, lane, order};
 use crate::unit::{Floats, LaneOp, Pick, Unit};
-use crease_core::Ties;
 use crease_core::op::Slope;
+use crease_core::{Smooth, Ties};
 
 struct Reverse<'a, T, const L: usize> {
     code: &'a Code<T>,
@@ -32,26 +32,12 @@ impl<T: Float, const L: usize> Kernel for Reverse<'_, T, L> {
         let (code, m) = (self.code, self.memory);
         for g in code.groups.iter().rev() {
             ahead::<T, L>(m, g);
-            match g.what {
-                What::Unit(unit) => {
-                    let table = &code.table[g.args as usize..][..unit.arity() * g.count as usize];
-                    backward::<T, L>(m, g, unit, Args::Table(table));
-                }
-                What::Runs(unit, starts) => backward::<T, L>(m, g, unit, Args::Runs(starts)),
-                What::Singles(from) => {
-                    for i in (0..g.count as usize).rev() {
-                        let s = &code.singles[from as usize + i];
-                        let at = g.first + i as u32;
-                        if may_be_steep(&s.unit) || !T::all_zero(adjoint::<T, L>(&mut m.adjoints, at)) {
-                            one::<T, L>(m, s.unit, s.at, at, s.args);
-                        }
-                    }
-                }
-                What::Lane(op, arity, _, consecutive) => {
-                    lane_group::<T, L>(code, m, g, op, (arity as usize, consecutive));
-                }
-                // not in programs that are run backward, but for positions, which have no derivative
-                What::Move(..) => {}
+            if let What::Lane(op, arity, _, consecutive) = g.what {
+                lane_group::<T, L>(code, m, g, op, (arity as usize, consecutive));
+            }
+            // all others but positions, which have no derivative
+            if let Some(results) = code.results(g) {
+                backward::<T, L>(m, g, results);
             }
         }
     }
@@ -107,51 +93,52 @@ fn nonzero<T: Float, const L: usize>(m: &Memory<T>, g: &Group<T>, start: usize) 
     mask
 }
 
-/// Where the arguments of a group are.
-#[derive(Clone, Copy)]
-enum Args<'a> {
-    /// All first ones, then all second ones, and so on.
-    Table(&'a [u32]),
-    /// Side by side from these on.
-    Runs([u32; 3]),
-}
-
-impl Args<'_> {
-    /// The arguments of one result.
-    #[inline(always)]
-    fn of(self, i: usize, count: usize) -> [u32; 3] {
-        match self {
-            Args::Table(table) => [0, 1, 2].map(|k| table.get(k * count + i).copied().unwrap_or(0)),
-            Args::Runs(starts) => starts.map(|s| s + i as u32),
-        }
-    }
-}
-
-/// A group of one operation. For the common ones the operation is known to the compiler, so that its loop is short.
+/// Passes on the adjoints of a group of results, the last ones first. Common operations have a loop of their own, which is short; all others share one.
 #[inline(always)]
-fn backward<T: Float, const L: usize>(m: &mut Memory<T>, g: &Group<T>, unit: Unit<T>, args: Args<'_>) {
-    macro_rules! known {
-        ($($known:ident),*) => {
-            match unit {
-                $(Unit::$known => each::<T, L>(m, g, Unit::$known, args),)*
-                other => each::<T, L>(m, g, other, args),
+fn backward<T: Float, const L: usize>(m: &mut Memory<T>, g: &Group<T>, results: Results<'_, T>) {
+    let count = g.count as usize;
+    macro_rules! each {
+        ($rule:ident) => {
+            for start in (0..count).step_by(BLOCK) {
+                let mut mask = nonzero::<T, L>(m, g, start);
+                while mask != 0 {
+                    let i = start + mask.trailing_zeros() as usize;
+                    let (_, pick, args) = results.of(i, g);
+                    $rule::<T, L>(&mut Place::new(m, g.first + i as u32, args), pick);
+                    mask &= mask - 1;
+                }
             }
         };
     }
-    known!(Add, Sub, Mul, Div, Neg, Relu, Max, Min)
-}
-
-#[inline(always)]
-fn each<T: Float, const L: usize>(m: &mut Memory<T>, g: &Group<T>, unit: Unit<T>, args: Args<'_>) {
-    for start in (0..g.count as usize).step_by(BLOCK) {
-        let mut mask = match may_be_steep(&unit) {
-            true => u32::MAX >> (BLOCK - BLOCK.min(g.count as usize - start)),
-            false => nonzero::<T, L>(m, g, start),
-        };
-        while mask != 0 {
-            let i = start + mask.trailing_zeros() as usize;
-            one::<T, L>(m, unit, g.pick.at, g.first + i as u32, args.of(i, g.count as usize));
-            mask &= mask - 1;
+    let unit = match results {
+        Results::Table(unit, _) | Results::Runs(unit, _) => Some(unit),
+        Results::Singles(_) => None,
+    };
+    match unit {
+        Some(Unit::Add) => each!(sum),
+        Some(Unit::Sub) => each!(difference),
+        Some(Unit::Mul) => each!(product),
+        Some(Unit::Relu) => each!(ramp),
+        Some(Unit::Max | Unit::Min) => each!(pair),
+        _ => {
+            let mut end = count;
+            while end > 0 {
+                let start = if unit.is_none() { end - 1 } else { (end - 1) / BLOCK * BLOCK };
+                let mut mask = match may_be_steep(&results.of(start, g).0) {
+                    true => u32::MAX >> (BLOCK - (end - start)),
+                    false if unit.is_none() => {
+                        u32::from(!T::all_zero(adjoint::<T, L>(&mut m.adjoints, g.first + start as u32)))
+                    }
+                    false => nonzero::<T, L>(m, g, start),
+                };
+                while mask != 0 {
+                    let i = start + mask.trailing_zeros() as usize;
+                    let (unit, pick, args) = results.of(i, g);
+                    one::<T, L>(&mut Place::new(m, g.first + i as u32, args), unit, pick);
+                    mask &= mask - 1;
+                }
+                end = start;
+            }
         }
     }
 }
@@ -174,59 +161,135 @@ fn give<T: Float, const L: usize>(adjoints: &mut [T], register: u32, a: &[T; L],
     }
 }
 
-/// Passes on the adjoint of one result, which is in register `at`.
+/// One result: its adjoint, taken from its register, which is 0 then, and its arguments.
+struct Place<'m, T, const L: usize> {
+    adjoints: &'m mut [T],
+    registers: &'m [T],
+    adjoint: [T; L],
+    result: u32,
+    args: [u32; 3],
+}
+
+impl<'m, T: Float, const L: usize> Place<'m, T, L> {
+    #[inline(always)]
+    fn new(m: &'m mut Memory<T>, result: u32, args: [u32; 3]) -> Self {
+        let adjoint = std::mem::replace(adjoint::<T, L>(&mut m.adjoints, result), [T::ZERO; L]);
+        Place { adjoints: &mut m.adjoints, registers: &m.registers, adjoint, result, args }
+    }
+
+    /// The numbers of an argument.
+    #[inline(always)]
+    fn arg(&self, k: usize) -> [T; L] {
+        lanes_of::<T, L>(self.registers, self.args[k])
+    }
+
+    /// The result.
+    #[inline(always)]
+    fn value(&self) -> [T; L] {
+        lanes_of::<T, L>(self.registers, self.result)
+    }
+
+    /// Gives an argument what a function makes of the adjoint, lane by lane.
+    #[inline(always)]
+    fn give(&mut self, k: usize, f: impl Fn(usize, T) -> T) {
+        give::<T, L>(self.adjoints, self.args[k], &self.adjoint, f);
+    }
+}
+
 #[inline(always)]
-fn one<T: Float, const L: usize>(m: &mut Memory<T>, unit: Unit<T>, pick: T, at: u32, args: [u32; 3]) {
-    let adjoints = &mut m.adjoints[..];
-    let registers = &m.registers[..];
-    let a = std::mem::replace(adjoint::<T, L>(adjoints, at), [T::ZERO; L]);
-    let [r0, r1, r2] = args;
-    let x = |l: usize| lanes_of::<T, L>(registers, r0)[l];
-    let z = |l: usize| lanes_of::<T, L>(registers, r1)[l];
-    let y = |l: usize| lanes_of::<T, L>(registers, at)[l];
-    macro_rules! to {
-        ($r:expr, $f:expr) => {
-            give::<T, L>(adjoints, $r, &a, $f)
+fn sum<T: Float, const L: usize>(p: &mut Place<'_, T, L>, _: T) {
+    p.give(0, |_, a| a);
+    p.give(1, |_, a| a);
+}
+
+#[inline(always)]
+fn difference<T: Float, const L: usize>(p: &mut Place<'_, T, L>, _: T) {
+    p.give(0, |_, a| a);
+    p.give(1, |_, a| -a);
+}
+
+#[inline(always)]
+fn product<T: Float, const L: usize>(p: &mut Place<'_, T, L>, _: T) {
+    let (x, z) = (p.arg(0), p.arg(1));
+    p.give(0, |l, a| a * z[l]);
+    p.give(1, |l, a| a * x[l]);
+}
+
+#[inline(always)]
+fn ramp<T: Float, const L: usize>(p: &mut Place<'_, T, L>, pick: T) {
+    let x = p.arg(0);
+    p.give(0, |l, a| a * slope(x[l], T::ZERO, pick, T::ONE));
+}
+
+/// The larger or smaller of two. The first share is in `pick`: of a tie, the first argument takes so much.
+#[inline(always)]
+fn pair<T: Float, const L: usize>(p: &mut Place<'_, T, L>, pick: T) {
+    let (x, z, y) = (p.arg(0), p.arg(1), p.value());
+    #[allow(clippy::eq_op)] // only NaN differs from itself
+    let share = |l: usize, first: bool| {
+        let (mine, other) = if first { (x[l], z[l]) } else { (z[l], x[l]) };
+        let tied = if first { pick } else { T::ONE - pick };
+        let won = if mine == y[l] { T::ONE } else { T::ZERO };
+        let settled = if mine == other { tied } else { won };
+        if y[l] != y[l] { y[l] } else { settled }
+    };
+    p.give(0, |l, a| a * share(l, true));
+    p.give(1, |l, a| a * share(l, false));
+}
+
+/// A smooth function. Slopes of one that is known to the compiler are taken for all lanes at once; there are many others, which mostly are calls.
+#[inline(always)]
+fn smooth<T: Float, const L: usize>(p: &mut Place<'_, T, L>, f: Smooth) {
+    let (x, y) = (p.arg(0), p.value());
+    let times = |a: T, slope: Slope<T>| match slope {
+        Slope::Zero => T::NEG_ZERO,
+        Slope::One => a,
+        Slope::Plus(w) => a * w,
+        Slope::Minus(w) => -(a * w),
+    };
+    macro_rules! known {
+        ($($known:ident),*) => {
+            match f {
+                $(Smooth::$known => p.give(0, |l, a| times(a, Floats::slope(Smooth::$known, x[l], y[l]))),)*
+                f => {
+                    for l in 0..L {
+                        let to = &mut adjoint::<T, L>(p.adjoints, p.args[0])[l];
+                        *to += times(p.adjoint[l], Floats::slope(f, x[l], y[l]));
+                    }
+                }
+            }
         };
     }
+    known!(Exp, Log, Sqrt, Inv, Tanh, Sigmoid)
+}
+
+/// Passes on the adjoint of one result of any operation.
+#[inline(always)]
+fn one<T: Float, const L: usize>(p: &mut Place<'_, T, L>, unit: Unit<T>, pick: T) {
+    let (x, z, y) = (p.arg(0), p.arg(1), p.value());
     match unit {
-        Unit::Add => {
-            to!(r0, |_, a| a);
-            to!(r1, |_, a| a);
-        }
-        Unit::Sub => {
-            to!(r0, |_, a| a);
-            to!(r1, |_, a| -a);
-        }
-        Unit::Mul => {
-            to!(r0, |l, a| a * z(l));
-            to!(r1, |l, a| a * x(l));
-        }
+        Unit::Add => sum(p, pick),
+        Unit::Sub => difference(p, pick),
+        Unit::Mul => product(p, pick),
         Unit::Div => {
-            to!(r0, |l, a| a / z(l));
-            to!(r1, |l, a| -(a / z(l) * y(l)));
+            p.give(0, |l, a| a / z[l]);
+            p.give(1, |l, a| -(a / z[l] * y[l]));
         }
-        Unit::Copy => to!(r0, |_, a| a),
-        Unit::Neg => to!(r0, |_, a| -a),
-        Unit::Smooth(f) => to!(r0, |l, a| match Floats::slope(f, x(l), y(l)) {
-            Slope::Zero => T::NEG_ZERO,
-            Slope::One => a,
-            Slope::Plus(w) => a * w,
-            Slope::Minus(w) => -(a * w),
-        }),
-        Unit::Relu => to!(r0, |l, a| a * slope(x(l), T::ZERO, pick, T::ONE)),
-        Unit::Abs => to!(r0, |l, a| a * lane::sign(x(l), pick)),
-        Unit::Leaky(s) => to!(r0, |l, a| a * slope(x(l), s, pick, T::ONE)),
-        Unit::Elu(s) => to!(r0, |l, a| a * slope(x(l), s * x(l).library_exp(), pick, T::ONE)),
+        Unit::Copy => p.give(0, |_, a| a),
+        Unit::Neg => p.give(0, |_, a| -a),
+        Unit::Smooth(f) => smooth(p, f),
+        Unit::Relu => ramp(p, pick),
+        Unit::Abs => p.give(0, |l, a| a * lane::sign(x[l], pick)),
+        Unit::Leaky(s) => p.give(0, |l, a| a * slope(x[l], s, pick, T::ONE)),
+        Unit::Elu(s) => p.give(0, |l, a| a * slope(x[l], s * x[l].library_exp(), pick, T::ONE)),
         Unit::TimesRelu => {
-            to!(r0, |l, a| a * relu(z(l)));
-            to!(r1, |l, a| a * (x(l) * slope(z(l), T::ZERO, pick, T::ONE)));
+            p.give(0, |l, a| a * relu(z[l]));
+            p.give(1, |l, a| a * (x[l] * slope(z[l], T::ZERO, pick, T::ONE)));
         }
-        Unit::Max | Unit::Min => pair::<T, L>(adjoints, registers, &a, at, [r0, r1], pick),
+        Unit::Max | Unit::Min => pair(p, pick),
         Unit::Pick => {
-            let w = |l: usize| x(l) == T::ONE;
-            to!(r1, |l, a| if w(l) { a } else { T::ZERO });
-            to!(r2, |l, a| if w(l) { T::ZERO } else { a });
+            p.give(1, |l, a| if x[l] == T::ONE { a } else { T::ZERO });
+            p.give(2, |l, a| if x[l] == T::ONE { T::ZERO } else { a });
         }
         // what has no derivative, and what only derived programs hold
         Unit::And
@@ -244,29 +307,6 @@ fn one<T: Float, const L: usize>(m: &mut Memory<T>, unit: Unit<T>, pick: T, at: 
         | Unit::TimesSlope(_)
         | Unit::Share(_) => {}
     }
-}
-
-/// The larger or smaller of two. The first share is in `pick`: of a tie, the first argument takes so much.
-#[inline(always)]
-fn pair<T: Float, const L: usize>(
-    adjoints: &mut [T],
-    registers: &[T],
-    a: &[T; L],
-    at: u32,
-    [r0, r1]: [u32; 2],
-    pick: T,
-) {
-    let [x, z, y] = [r0, r1, at].map(|r| lanes_of::<T, L>(registers, r));
-    #[allow(clippy::eq_op)] // only NaN differs from itself
-    let share = |l: usize, first: bool| {
-        let (mine, other) = if first { (x[l], z[l]) } else { (z[l], x[l]) };
-        let tied = if first { pick } else { T::ONE - pick };
-        let won = if mine == y[l] { T::ONE } else { T::ZERO };
-        let settled = if mine == other { tied } else { won };
-        if y[l] != y[l] { y[l] } else { settled }
-    };
-    give::<T, L>(adjoints, r0, a, |l, a| a * share(l, true));
-    give::<T, L>(adjoints, r1, a, |l, a| a * share(l, false));
 }
 
 /// A group of lanes.

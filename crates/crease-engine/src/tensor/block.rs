@@ -507,13 +507,20 @@ impl<'a, T: Float> Kernel for Run<'a, '_, T> {
 
 /// For the instructions `I` alone: what is generic over them is compiled for each of them, with every function in its place. A loop that several kernels
 /// share may become a function of its own, which knows no vectors.
+#[allow(unused_variables)] // functions without a loop are named, not called
 #[inline(always)]
-fn apply<T: Float, I: Isa>(unit: Unit<T>, [a, b, c]: [Block<'_, T>; 3], out: &mut [T], vector: bool) {
+fn apply<T: Float, I: Isa>(unit: Unit<T>, args: [Block<'_, T>; 3], all: &mut [T], vector: bool) {
+    // of numbers that are the same for all one result is computed, by the loop that is there for many
+    let same = args.map(|a| if let Block::One(a) = a { [a] } else { [T::ZERO] });
+    let once = args[..unit.arity()].iter().all(|a| matches!(a, Block::One(_))) && !all.is_empty();
+    let ([a, b, c], out) = match once {
+        true => ([0, 1, 2].map(|k| Block::Many(&same[k][..])), &mut all[..1]),
+        false => (args, &mut *all),
+    };
     macro_rules! one {
         ($f:expr) => {
-            match a {
-                Block::Many(a) => map1(out, a, $f),
-                Block::One(a) => fill1(out, a, $f),
+            if let Block::Many(a) = a {
+                map1(out, a, $f);
             }
         };
     }
@@ -521,13 +528,25 @@ fn apply<T: Float, I: Isa>(unit: Unit<T>, [a, b, c]: [Block<'_, T>; 3], out: &mu
         ($f:expr) => {
             match (a, b) {
                 (Block::Many(a), Block::Many(b)) => map2(out, a, b, $f),
-                (Block::Many(a), Block::One(b)) => map_right(out, a, b, $f),
-                (Block::One(a), Block::Many(b)) => map_left(out, a, b, $f),
-                (Block::One(a), Block::One(b)) => fill2(out, a, b, $f),
+                (Block::Many(a), Block::One(b)) => map1(out, a, |a| $f(a, b)),
+                (Block::One(a), Block::Many(b)) => map1(out, b, |b| $f(a, b)),
+                (Block::One(_), Block::One(_)) => {}
             }
         };
     }
-    units!(unit, vector, fused I::FMA, one, two, pick([a, b, c], out));
+    let mut singly = false;
+    macro_rules! single {
+        ($f:expr) => {
+            singly = true
+        };
+    }
+    units!(unit, vector, fused I::FMA, one, two, single, pick([a, b, c], out));
+    if let (true, Block::Many(a)) = (singly, a) {
+        map1(out, a, |a| unit.apply(a, a, a));
+    }
+    if once {
+        all.fill(all[0]);
+    }
 }
 
 #[inline(always)]
@@ -538,34 +557,10 @@ fn map1<T: Float>(out: &mut [T], a: &[T], f: impl Fn(T) -> T) {
 }
 
 #[inline(always)]
-fn fill1<T: Float>(out: &mut [T], a: T, f: impl Fn(T) -> T) {
-    out.fill(f(a));
-}
-
-#[inline(always)]
 fn map2<T: Float>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -> T) {
     for ((o, &a), &b) in out.iter_mut().zip(a).zip(b) {
         *o = f(a, b);
     }
-}
-
-#[inline(always)]
-fn map_right<T: Float>(out: &mut [T], a: &[T], b: T, f: impl Fn(T, T) -> T) {
-    for (o, &a) in out.iter_mut().zip(a) {
-        *o = f(a, b);
-    }
-}
-
-#[inline(always)]
-fn map_left<T: Float>(out: &mut [T], a: T, b: &[T], f: impl Fn(T, T) -> T) {
-    for (o, &b) in out.iter_mut().zip(b) {
-        *o = f(a, b);
-    }
-}
-
-#[inline(always)]
-fn fill2<T: Float>(out: &mut [T], a: T, b: T, f: impl Fn(T, T) -> T) {
-    out.fill(f(a, b));
 }
 
 #[inline(always)]

@@ -7,7 +7,7 @@
 
 use super::product::View;
 use crate::float::Float;
-use crate::isa::{Isa, Kernel, Simd};
+use crate::isa::{Isa, Kernel, Simd, dispatch};
 
 /// The inner dimension is taken in stretches of so many.
 const DEEP: usize = 256;
@@ -51,12 +51,7 @@ impl<T: Float> Kernel for Gemm<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        match (I::REGISTERS >= 32, self.size[1] >= COLUMNS_REPAY) {
-            (true, true) => self.blocks::<I, 12, 8, true>(),
-            (true, false) => self.blocks::<I, 12, 8, false>(),
-            (false, true) => self.blocks::<I, 6, 4, true>(),
-            (false, false) => self.blocks::<I, 6, 4, false>(),
-        }
+        if I::REGISTERS >= 32 { self.blocks::<I, 12, 8>() } else { self.blocks::<I, 6, 4>() }
     }
 }
 
@@ -68,9 +63,9 @@ struct Panel<T> {
 }
 
 impl<T: Float> Gemm<'_, T> {
-    /// In tiles of `M` rows, of `F` where those are too many, and of one at last; with the first matrix copied or not.
+    /// In tiles of `M` rows, of `F` where that leaves fewer over, and of one at last.
     #[inline(always)]
-    fn blocks<I: Isa, const M: usize, const F: usize, const COPIED: bool>(self) {
+    fn blocks<I: Isa, const M: usize, const F: usize>(self) {
         let [m, n, k] = self.size;
         let [va, vb, vo] = self.views;
         // every element that is read or written lies inside, so that no single access has to be checked
@@ -85,28 +80,32 @@ impl<T: Float> Gemm<'_, T> {
         let copied = if in_place(&vb, m) { n / columns * columns } else { 0 };
         // all panels are copied at once if several blocks of the first matrix meet them, else each when it is needed, so that it stays in the first cache
         let at_once = m > TALL;
+        let copies = n >= COLUMNS_REPAY;
         for deep in (0..k).step_by(DEEP) {
             let depth = DEEP.min(k - deep);
             let from = |p: usize| Lines { x: self.b, at: vb.index(deep, p), apart: vb.column, along: vb.row };
             if at_once {
                 for (p, panel) in (copied..n).step_by(columns).zip(panels.chunks_exact_mut(columns * depth)) {
-                    from(p).panel::<I>(columns.min(n - p), panel);
+                    dispatch(Copy { lines: from(p), count: columns.min(n - p), wide: columns, to: panel });
                 }
             }
             for tall in (0..m).step_by(TALL) {
                 let end = m.min(tall + TALL);
-                if COPIED {
+                let low = tall + in_low_tiles::<M, F>(end - tall);
+                // the rows of the tile that begins with a row
+                let height = |i: usize| match i < low {
+                    true => F,
+                    false if end - i >= M => M,
+                    false => 1,
+                };
+                if copies {
                     let mut to = &mut block[..];
                     let mut i = tall;
                     while i < end {
-                        let rows = rows_from::<M, F>(end - i);
+                        let rows = height(i);
                         let (tile, others) = to.split_at_mut(rows * depth);
-                        let from = Lines { x: self.a, at: va.index(i, deep), apart: va.row, along: va.column };
-                        match rows {
-                            rows if rows == M => from.some::<M>(tile),
-                            rows if rows == F => from.some::<F>(tile),
-                            rows => from.copy(rows, rows, tile),
-                        }
+                        let lines = Lines { x: self.a, at: va.index(i, deep), apart: va.row, along: va.column };
+                        dispatch(Copy { lines, count: rows, wide: rows, to: tile });
                         (to, i) = (others, i + rows);
                     }
                 }
@@ -116,27 +115,28 @@ impl<T: Float> Gemm<'_, T> {
                     } else {
                         let number = if at_once { (j - copied) / columns } else { 0 };
                         if !at_once {
-                            from(j).panel::<I>(columns.min(n - j), &mut panels[..columns * depth]);
+                            let to = &mut panels[..columns * depth];
+                            dispatch(Copy { lines: from(j), count: columns.min(n - j), wide: columns, to });
                         }
                         Panel { start: panels[number * columns * depth..].as_ptr(), row: columns }
                     };
                     let (width, adds) = (columns.min(n - j), deep > 0);
                     let mut i = tall;
                     while i < end {
-                        let rows = rows_from::<M, F>(end - i);
-                        let a = if COPIED {
-                            block[(i - tall) * depth..].as_ptr()
-                        } else {
-                            self.a[va.index(i, deep)..].as_ptr()
+                        let rows = height(i);
+                        let a = match copies {
+                            true => block[(i - tall) * depth..].as_ptr(),
+                            false => self.a[va.index(i, deep)..].as_ptr(),
                         };
                         let out = self.out[vo.index(i, j)..].as_mut_ptr();
+                        let va = if copies { View { at: 0, row: 1, column: rows as isize } } else { va };
                         let tile = Tile { a, va, panel, out, row: vo.row, depth, width, adds };
-                        if rows == M {
-                            tile.run::<I, M, COPIED>();
-                        } else if rows == F {
-                            tile.run::<I, F, COPIED>();
-                        } else {
-                            tile.run::<I, 1, COPIED>();
+                        match (rows, copies) {
+                            (1, _) => tile.run::<I, 1, false>(),
+                            (rows, true) if rows == M => tile.run::<I, M, true>(),
+                            (rows, false) if rows == M => tile.run::<I, M, false>(),
+                            (_, true) => tile.run::<I, F, true>(),
+                            (_, false) => tile.run::<I, F, false>(),
                         }
                         i += rows;
                     }
@@ -146,16 +146,16 @@ impl<T: Float> Gemm<'_, T> {
     }
 }
 
-/// The rows of the next tile if so many are left.
+/// How many of so many rows go into tiles of `F` rows: as many as leave the fewest over when the others go into tiles of `M`.
 #[inline(always)]
-fn rows_from<const M: usize, const F: usize>(left: usize) -> usize {
-    if left >= M {
-        M
-    } else if left >= F {
-        F
-    } else {
-        1
+fn in_low_tiles<const M: usize, const F: usize>(rows: usize) -> usize {
+    let mut best = 0;
+    for low in [F, 2 * F] {
+        if low <= rows && (rows - low) % M < (rows - best) % M {
+            best = low;
+        }
     }
+    best
 }
 
 /// Rows or columns of a matrix that begin `apart` from each other and whose numbers lie `along` apart.
@@ -184,15 +184,6 @@ impl<T: Float> Lines<'_, T> {
             if let Some(from) = self.x[self.index(0, l)..].first_chunk::<N>() {
                 *to = *from;
             }
-        }
-    }
-
-    /// As [`copy`](Lines::copy), for up to as many lines as two registers have lanes, and zeros for the rest.
-    #[inline(always)]
-    fn panel<I: Isa>(&self, count: usize, to: &mut [T]) {
-        match 2 * <T::V<I> as Simd<T>>::N {
-            columns if columns == count => self.whole::<I>(to),
-            columns => self.copy(count, columns, to),
         }
     }
 
@@ -259,6 +250,28 @@ impl<T: Float> Lines<'_, T> {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Lines side by side, as [`Lines::copy`] leaves them. It is called in several places, so that it is a kernel of its own.
+struct Copy<'a, T> {
+    lines: Lines<'a, T>,
+    count: usize,
+    wide: usize,
+    to: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Copy<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Copy { lines, count, wide, to } = self;
+        match (count, I::REGISTERS >= 32) {
+            (count, _) if count == wide && count == 2 * <T::V<I> as Simd<T>>::N => lines.whole::<I>(to),
+            (12, true) if count == wide => lines.some::<12>(to),
+            (6, false) if count == wide => lines.some::<6>(to),
+            _ => lines.copy(count, wide, to),
         }
     }
 }
@@ -332,20 +345,52 @@ impl<T: Float> Tile<T> {
                 a = a.wrapping_offset(column);
                 b = b.wrapping_add(self.panel.row);
             }
+            if self.width < 2 * lanes {
+                return self.edge(sums.as_flattened());
+            }
             for (r, sum) in sums.iter().enumerate() {
                 let to = self.out.offset(r as isize * self.row);
                 for (j, &s) in sum.iter().enumerate() {
-                    let left = self.width.saturating_sub(j * lanes).min(lanes);
-                    let to = to.wrapping_add(j * lanes);
-                    if left == lanes {
-                        let s = if self.adds { Simd::<T>::add(s, Simd::<T>::load(to)) } else { s };
-                        Simd::<T>::store(s, to);
-                    } else if left > 0 {
-                        let s = if self.adds { Simd::<T>::add(s, Simd::<T>::load_some(to, left)) } else { s };
-                        Simd::<T>::store_some(s, to, left);
-                    }
+                    let to = to.add(j * lanes);
+                    let s = if self.adds { Simd::<T>::add(s, Simd::<T>::load(to)) } else { s };
+                    Simd::<T>::store(s, to);
                 }
             }
         }
+    }
+
+    /// A tile that does not fill its registers, two for each row: its numbers are put one by one.
+    ///
+    /// # Safety
+    ///
+    /// As many rows of the result as there are pairs of registers must lie in their slice, each of `width` numbers.
+    #[inline(always)]
+    unsafe fn edge<V: Simd<T>>(&self, sums: &[V]) {
+        let mut row = [T::ZERO; WIDE];
+        for (r, sum) in sums.chunks_exact(2).enumerate() {
+            // SAFETY: two registers have no more lanes than that; the result by the contract
+            unsafe {
+                sum[0].store(row.as_mut_ptr());
+                sum[1].store(row.as_mut_ptr().add(V::N));
+                let to = std::slice::from_raw_parts_mut(self.out.offset(r as isize * self.row), self.width);
+                for (to, &x) in to.iter_mut().zip(&row) {
+                    *to = if self.adds { *to + x } else { x };
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_low_tiles;
+
+    #[test]
+    fn tiles_leave_few_rows_over() {
+        for rows in 16..200 {
+            let (wide, narrow) = (in_low_tiles::<12, 8>(rows), in_low_tiles::<6, 4>(rows));
+            assert_eq!(((rows - wide) % 12, (rows - narrow) % 6), (rows % 4, rows % 2), "{rows}");
+        }
+        assert_eq!((in_low_tiles::<12, 8>(10), in_low_tiles::<12, 8>(7), in_low_tiles::<12, 8>(24)), (8, 0, 0));
     }
 }

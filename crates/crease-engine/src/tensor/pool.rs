@@ -8,7 +8,7 @@ use super::memory::Pointers;
 use super::walk::Walk;
 use super::windows::{WIDEST, Windows, put, some};
 use crate::float::{Float, maximum};
-use crate::isa::{Isa, Kernel, Simd, dispatch};
+use crate::isa::{Isa, Kernel, Simd, dispatch, each};
 
 /// The largest of each window, with the place of the first or last that is, for the way back.
 #[derive(Clone, Debug)]
@@ -37,21 +37,6 @@ impl<T: Float> Kernel for RunPool<'_, '_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        match (self.pool.smallest, self.pool.last) {
-            (false, false) => self.rows::<W, false, false>(),
-            (false, true) => self.rows::<W, false, true>(),
-            (true, false) => self.rows::<W, true, false>(),
-            (true, true) => self.rows::<W, true, true>(),
-        }
-    }
-}
-
-/// So many rows are worked on at once: fewer, and the compiler would take them one by one.
-const W: usize = WIDEST;
-
-impl<T: Float> RunPool<'_, '_, T> {
-    #[inline(always)]
-    fn rows<const W: usize, const SMALLEST: bool, const LAST: bool>(self) {
         let (pool, p) = (self.pool, self.p);
         let image = p.read(pool.image);
         let values = p.write(pool.values);
@@ -63,13 +48,17 @@ impl<T: Float> RunPool<'_, '_, T> {
                 let place = from.min(rows.saturating_sub(W));
                 let (len, start) = (W.min(rows - place), base as usize + place * step);
                 // numbers beyond the last row do no harm as long as they lie in the image
-                let inside = start + reach < image.len();
+                let inside = start + reach < image.len() && !pool.smallest;
                 let (best, winners) = match step {
-                    1 if inside => contest::<T, W, SMALLEST, LAST>(offsets, |o| evenly::<T, W, 1>(&image[start + o..])),
-                    2 if inside => contest::<T, W, SMALLEST, LAST>(offsets, |o| evenly::<T, W, 2>(&image[start + o..])),
-                    _ => contest::<T, W, SMALLEST, LAST>(offsets, |o| {
-                        std::array::from_fn(|i| if i < len { image[start + o + i * step] } else { T::ZERO })
-                    }),
+                    1 if inside => contest::<T, false>(offsets, pool.last, |o| evenly::<T, 1>(&image[start + o..])),
+                    2 if inside => contest::<T, false>(offsets, pool.last, |o| evenly::<T, 2>(&image[start + o..])),
+                    _ => {
+                        let column = |o: usize| each(|i| if i < len { image[start + o + i * step] } else { T::ZERO });
+                        match pool.smallest {
+                            true => contest::<T, true>(offsets, pool.last, column),
+                            false => contest::<T, false>(offsets, pool.last, column),
+                        }
+                    }
                 };
                 give(&best, values, s * rows + place, len);
                 if let Some(b) = pool.winners {
@@ -80,17 +69,21 @@ impl<T: Float> RunPool<'_, '_, T> {
     }
 }
 
+/// So many rows are worked on at once: fewer, and the compiler would take them one by one.
+const W: usize = WIDEST;
+
 /// Numbers that lie `STEP` apart.
 #[inline(always)]
-fn evenly<T: Float, const W: usize, const STEP: usize>(x: &[T]) -> [T; W] {
+fn evenly<T: Float, const STEP: usize>(x: &[T]) -> [T; W] {
     let x = &x[..(W - 1) * STEP + 1];
-    std::array::from_fn(|i| x[i * STEP])
+    each(|i| x[i * STEP])
 }
 
 /// The largest (or smallest) of the columns in each row, and the number of the first (or last) column that has it.
 #[inline(always)]
-fn contest<T: Float, const W: usize, const SMALLEST: bool, const LAST: bool>(
+fn contest<T: Float, const SMALLEST: bool>(
     offsets: &[u32],
+    last: bool,
     column: impl Fn(usize) -> [T; W],
 ) -> ([T; W], [T; W]) {
     let (mut best, mut winners) = (column(offsets[0] as usize), [T::ZERO; W]);
@@ -98,7 +91,7 @@ fn contest<T: Float, const W: usize, const SMALLEST: bool, const LAST: bool>(
         let (x, number) = (column(offset as usize), T::from_usize(c));
         for i in 0..W {
             let (a, b) = if SMALLEST { (-best[i], -x[i]) } else { (best[i], x[i]) };
-            let better = if LAST { b >= a } else { b > a };
+            let better = (b > a) | (last & (b == a));
             winners[i] = if better { number } else { winners[i] };
             let m = maximum(a, b);
             best[i] = if SMALLEST { -m } else { m };

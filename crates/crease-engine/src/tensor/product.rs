@@ -10,7 +10,7 @@ use super::lower::{Buf, Matrix};
 use super::memory::Pointers;
 use super::windows::{put, some};
 use crate::float::Float;
-use crate::isa::{Isa, Kernel, Simd, dispatch};
+use crate::isa::{Isa, Kernel, Simd, dispatch, each};
 use crate::kernel::dots::Dots;
 
 /// A batch of products.
@@ -182,37 +182,39 @@ impl<T: Float> Narrow<'_, T> {
     /// As many rows at once as leave room for a row of the second matrix and a number of the first.
     #[inline(always)]
     fn registers<I: Isa>(self) {
+        let most = NARROW.div_ceil(<T::V<I> as Simd<T>>::N);
         match (self.size[1].div_ceil(<T::V<I> as Simd<T>>::N), I::REGISTERS >= 32) {
-            (1, _) => self.in_order::<I, 1, 8, 4>(),
-            (2, false) => self.in_order::<I, 2, 6, 3>(),
-            (2, true) => self.in_order::<I, 2, 8, 3>(),
-            (3, false) => self.in_order::<I, 3, 3, 2>(),
-            (3, true) => self.in_order::<I, 3, 5, 2>(),
-            (_, false) => self.in_order::<I, 4, 2, 1>(),
-            (_, true) => self.in_order::<I, 4, 5, 2>(),
+            (4.., false) if most >= 4 => self.in_order::<I, 4, 2, 1>(),
+            (4.., true) if most >= 4 => self.in_order::<I, 4, 5, 2>(),
+            (3.., false) if most >= 3 => self.in_order::<I, 3, 3, 2>(),
+            (3.., true) if most >= 3 => self.in_order::<I, 3, 5, 2>(),
+            (2.., false) if most >= 2 => self.in_order::<I, 2, 6, 3>(),
+            (2.., true) if most >= 2 => self.in_order::<I, 2, 8, 3>(),
+            _ => self.in_order::<I, 1, 8, 4>(),
         }
     }
 
     /// With rows of the second matrix in order, and at least as long as a register: where they lie, or copied.
     #[inline(always)]
-    fn in_order<I: Isa, const N: usize, const M: usize, const FEWER: usize>(mut self) {
-        let [m, n, k] = self.size;
-        let [va, vb, vo] = self.views;
+    fn in_order<I: Isa, const N: usize, const M: usize, const FEWER: usize>(self) {
+        let Narrow { a, b, out, views: [va, vb, vo], size: [m, n, k], space } = self;
         // every element that is read or written lies inside, so that no single access has to be checked
-        assert!(va.fits(m, k, self.a.len()) && vb.fits(k, n, self.b.len()) && vo.fits(m, n, self.out.len()));
+        assert!(va.fits(m, k, a.len()) && vb.fits(k, n, b.len()) && vo.fits(m, n, out.len()));
         assert!(vo.column == 1);
         let lanes = <T::V<I> as Simd<T>>::N;
-        if vb.column == 1 && n >= lanes {
-            return self.rows::<I, N, M, FEWER>();
-        }
-        let wide = n.max(lanes);
-        let copy = &mut std::mem::take(&mut self.space)[..k * wide];
-        for (l, row) in copy.chunks_exact_mut(wide).enumerate() {
-            row[..n].iter_mut().enumerate().for_each(|(j, x)| *x = self.b[vb.index(l, j)]);
-            row[n..].fill(T::ZERO);
-        }
-        let vb = View { at: 0, row: wide as isize, column: 1 };
-        Narrow { b: copy, views: [va, vb, vo], ..self }.rows::<I, N, M, FEWER>();
+        let (b, vb, space) = match vb.column == 1 && n >= lanes {
+            true => (b, vb, space),
+            false => {
+                let wide = n.max(lanes);
+                let (copy, space) = space.split_at_mut(k * wide);
+                for (l, row) in copy.chunks_exact_mut(wide).enumerate() {
+                    row[..n].iter_mut().enumerate().for_each(|(j, x)| *x = b[vb.index(l, j)]);
+                    row[n..].fill(T::ZERO);
+                }
+                (&*copy, View { at: 0, row: wide as isize, column: 1 }, space)
+            }
+        };
+        Narrow { a, b, out, views: [va, vb, vo], size: [m, n, k], space }.rows::<I, N, M, FEWER>();
     }
 
     /// Tiles of `M` rows, of `FEWER` where those are too many, and of one at last.
@@ -244,7 +246,7 @@ impl<T: Float> Narrow<'_, T> {
             let mut sums = [[<T::V<I> as Simd<T>>::splat(T::ZERO); N]; M];
             let (mut a, mut row) = (self.a.as_ptr().add(va.index(i, 0)), self.b.as_ptr().add(vb.at));
             for _ in 0..k {
-                let x: [T::V<I>; N] = std::array::from_fn(|j| Simd::<T>::load(row.add(place(j))));
+                let x: [T::V<I>; N] = each(|j| Simd::<T>::load(row.add(place(j))));
                 for (r, sum) in sums.iter_mut().enumerate() {
                     let a = <T::V<I> as Simd<T>>::splat(*a.offset(r as isize * va.row));
                     for (s, &x) in sum.iter_mut().zip(&x) {

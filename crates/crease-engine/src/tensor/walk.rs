@@ -1,6 +1,7 @@
 //! Index maps as loops: runs of elements that lie evenly apart.
 
 use crate::float::Float;
+use crate::isa::{Isa, Kernel, dispatch, each};
 use crease_core::Layout;
 use crease_core::shape::Dim;
 use std::sync::Arc;
@@ -23,92 +24,115 @@ const MAX_LOOPS: usize = 8;
 /// Runs of up to so many elements are worked on in bundles.
 const SHORT: usize = 16;
 
-/// Calls a function with a length that is known when it is compiled.
-macro_rules! with_length {
-    ($size:expr, $len:ident, $call:expr) => {
-        with_length!(@ $size, $len, $call, 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
-    };
-    (@ $size:expr, $len:ident, $call:expr, $($n:literal)*) => {
+/// Calls a function with the size of two pieces that cover a short run, known when it is compiled. The second piece ends where the run does and
+/// reaches back into the first: there both hold the same, so that one code is enough for all lengths.
+macro_rules! in_pieces {
+    ($size:expr, $piece:ident, $call:expr) => {
         match $size {
-            $($n => {
-                const $len: usize = $n;
+            0..4 => {
+                const $piece: usize = 2;
                 $call
-            })*
-            _ => {}
+            }
+            4..8 => {
+                const $piece: usize = 4;
+                $call
+            }
+            _ => {
+                const $piece: usize = 8;
+                $call
+            }
         }
     };
 }
 
+/// Both pieces of a short run.
 #[inline(always)]
-fn load_short<T: Float, const N: usize>(source: &[T], base: usize, apart: isize, in_order: bool, out: &mut [T]) {
-    let (runs, _) = out.as_chunks_mut::<N>();
-    if in_order && apart == 0 {
-        let mut same = [T::ZERO; N];
-        same.copy_from_slice(&source[base..][..N]);
-        return runs.fill(same);
-    }
+fn pieces<T: Float, const P: usize>(run: &[T]) -> [[T; P]; 2] {
+    let mut both = [[T::ZERO; P]; 2];
+    both[0].copy_from_slice(&run[..P]);
+    both[1].copy_from_slice(&run[run.len() - P..]);
+    both
+}
+
+/// Puts both pieces of a short run in their places.
+#[inline(always)]
+fn put_pieces<T: Float, const P: usize>([first, last]: [[T; P]; 2], to: &mut [T]) {
+    let len = to.len();
+    to[..P].copy_from_slice(&first);
+    to[len - P..].copy_from_slice(&last);
+}
+
+/// Number by number.
+#[inline(always)]
+fn plus<T: Float, const P: usize>(a: [T; P], b: [T; P]) -> [T; P] {
+    each(|i| a[i] + b[i])
+}
+
+#[inline(always)]
+fn load_short<T: Float, const P: usize>(source: &[T], base: usize, apart: isize, inner: Dim, out: &mut [T]) {
     let mut at = base as isize;
-    for run in runs {
-        if in_order {
-            run.copy_from_slice(&source[at as usize..][..N]);
-        } else {
-            *run = [source[at as usize]; N];
-        }
+    for run in out.chunks_exact_mut(inner.size) {
+        let both = match inner.stride == 1 {
+            true => pieces::<T, P>(&source[at as usize..][..inner.size]),
+            false => [[source[at as usize]; P]; 2],
+        };
+        put_pieces(both, run);
         at += apart;
     }
 }
 
 #[inline(always)]
-fn add_short<T: Float, const N: usize>(
+fn add_short<T: Float, const P: usize>(
     x: &[T],
     (base, apart): (usize, isize),
-    in_order: bool,
+    inner: Dim,
     target: &mut [T],
     ordered: bool,
 ) {
-    let (runs, _) = x.as_chunks::<N>();
+    let (n, in_order) = (inner.size, inner.stride == 1);
     let mut at = base as isize;
     if in_order && apart == 0 {
         // all into the same cells: they stay in registers
-        let cells = &mut target[base..][..N];
-        let mut sums = [T::ZERO; N];
-        sums.copy_from_slice(cells);
+        let cells = &mut target[base..][..n];
+        let [mut first, mut last] = pieces::<T, P>(cells);
         // four runs are added up before they are added to the cells, which then wait for each other less
-        let (fours, rest) = if ordered { (&[][..], runs) } else { runs.as_chunks::<4>() };
-        for [a, b, c, d] in fours {
-            for i in 0..N {
-                sums[i] += (a[i] + b[i]) + (c[i] + d[i]);
-            }
+        let fours = if ordered { 0 } else { x.len() / (4 * n) * (4 * n) };
+        for four in x[..fours].chunks_exact(4 * n) {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|k| pieces::<T, P>(&four[k * n..][..n]));
+            let sum = |i: usize| plus(plus(a[i], b[i]), plus(c[i], d[i]));
+            (first, last) = (plus(first, sum(0)), plus(last, sum(1)));
         }
-        for run in rest {
-            for (s, &x) in sums.iter_mut().zip(run) {
-                *s += x;
-            }
+        for run in x[fours..].chunks_exact(n) {
+            let both = pieces::<T, P>(run);
+            (first, last) = (plus(first, both[0]), plus(last, both[1]));
         }
-        cells.copy_from_slice(&sums);
-        return;
+        return put_pieces([first, last], cells);
     }
-    for run in runs {
+    for run in x.chunks_exact(n) {
         if in_order {
-            target[at as usize..][..N].iter_mut().zip(run).for_each(|(t, &x)| *t += x);
+            let to = &mut target[at as usize..][..n];
+            let (cells, both) = (pieces::<T, P>(to), pieces::<T, P>(run));
+            put_pieces([plus(cells[0], both[0]), plus(cells[1], both[1])], to);
         } else {
             let cell = &mut target[at as usize];
-            *cell = if ordered { run.iter().fold(*cell, |s, &x| s + x) } else { *cell + halved(*run) };
+            *cell = if ordered { run.iter().fold(*cell, |s, &x| s + x) } else { *cell + halved::<T, P>(run) };
         }
         at += apart;
     }
 }
 
-/// The sum: what is beyond the largest power of two is added to the front, again and again, as registers are wide.
+/// The sum of a short run: of both its pieces without what is in the first already, then half and half, as registers are wide.
 #[inline(always)]
-fn halved<T: Float, const N: usize>(mut x: [T; N]) -> T {
-    let mut len = N;
+fn halved<T: Float, const P: usize>(run: &[T]) -> T {
+    let [first, last] = pieces::<T, P>(run);
+    let again = 2 * P - run.len();
+    let mut x: [T; P] = each(|i| first[i] + if i < again { T::NEG_ZERO } else { last[i] });
+    let mut len = P;
     while len > 1 {
-        let half = len.next_power_of_two() / 2;
-        for i in half..len {
-            x[i - half] += x[i];
+        len /= 2;
+        for i in 0..len {
+            x[i] += x[i + len];
         }
-        len = half;
     }
     x[0]
 }
@@ -326,8 +350,17 @@ impl Walk {
     }
 
     /// Copies elements of `source` through the map.
-    #[inline(always)]
     pub fn load<T: Float>(&self, source: &[T], start: usize, out: &mut [T]) {
+        dispatch(Load { walk: self, source, start, out });
+    }
+
+    /// Adds elements into `target` through the map. In order, or runs that meet in one cell summed on their own.
+    pub fn add<T: Float>(&self, x: &[T], start: usize, target: &mut [T], ordered: bool) {
+        dispatch(Add { walk: self, x, start, target, ordered });
+    }
+
+    #[inline(always)]
+    fn load_all<T: Float>(&self, source: &[T], start: usize, out: &mut [T]) {
         if let Walk::Table(t) = self {
             for (o, &i) in out.iter_mut().zip(&t[start..]) {
                 *o = source[i as usize];
@@ -341,7 +374,7 @@ impl Walk {
             self.load_runs(source, start, head);
             for (r, base, apart, m) in self.bundles((start + before) / size, runs) {
                 let out = &mut middle[r * size..][..m * size];
-                with_length!(size, LEN, load_short::<T, LEN>(source, base, apart, inner.stride == 1, out));
+                in_pieces!(size, PIECE, load_short::<T, PIECE>(source, base, apart, inner, out));
             }
             self.load_runs(source, start + before + runs * size, tail);
             return;
@@ -367,16 +400,15 @@ impl Walk {
         }
     }
 
-    /// Adds elements into `target` through the map. In order, or runs that meet in one cell summed on their own.
     #[inline(always)]
-    pub fn add<T: Float>(&self, x: &[T], start: usize, target: &mut [T], ordered: bool) {
+    fn add_all<T: Float>(&self, x: &[T], start: usize, target: &mut [T], ordered: bool) {
         if let Some((before, runs, inner)) = self.short(start, x.len()) {
             let size = inner.size;
             self.add_runs(&x[..before], start, target, ordered);
             let middle = &x[before..][..runs * size];
             for (r, base, apart, m) in self.bundles((start + before) / size, runs) {
                 let x = &middle[r * size..][..m * size];
-                with_length!(size, LEN, add_short::<T, LEN>(x, (base, apart), inner.stride == 1, target, ordered));
+                in_pieces!(size, PIECE, add_short::<T, PIECE>(x, (base, apart), inner, target, ordered));
             }
             let after = before + runs * size;
             return self.add_runs(&x[after..], start + after, target, ordered);
@@ -418,6 +450,39 @@ impl Walk {
                 }
             }
         }
+    }
+}
+
+/// [`Walk::load`], which several kernels call: compiled once, not inside of each of them.
+struct Load<'a, T> {
+    walk: &'a Walk,
+    source: &'a [T],
+    start: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Load<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        self.walk.load_all(self.source, self.start, self.out);
+    }
+}
+
+/// [`Walk::add`], likewise.
+struct Add<'a, T> {
+    walk: &'a Walk,
+    x: &'a [T],
+    start: usize,
+    target: &'a mut [T],
+    ordered: bool,
+}
+
+impl<T: Float> Kernel for Add<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        self.walk.add_all(self.x, self.start, self.target, self.ordered);
     }
 }
 

@@ -10,7 +10,7 @@
 use super::lower::Buf;
 use super::memory::Pointers;
 use crate::float::Float;
-use crate::isa::{Isa, Kernel, Simd, dispatch};
+use crate::isa::{Isa, Kernel, Simd, dispatch, each};
 use crease_core::Layout;
 use crease_core::shape::Dim;
 
@@ -366,7 +366,7 @@ impl<T: Float> Rows<'_, T> {
                 let mut local = [[zero::<T, T::V<I>>(); R]; N];
                 let mut kernels = self.kernels.as_ptr();
                 for &offset in offsets {
-                    let k: [T::V<I>; R] = std::array::from_fn(|r| Simd::<T>::load(kernels.add(r * lanes)));
+                    let k: [T::V<I>; R] = each(|r| Simd::<T>::load(kernels.add(r * lanes)));
                     for (sum, row) in local.iter_mut().zip(rows) {
                         let x = <T::V<I> as Simd<T>>::splat(*row.add(offset as usize));
                         for (s, &k) in sum.iter_mut().zip(&k) {
@@ -439,7 +439,7 @@ impl<T: Float> Stretch<'_, T> {
         let (w, image) = (self.windows, self.image);
         let lanes = <T::V<I> as Simd<T>>::N;
         let rows = w.along.size;
-        let places: [usize; N] = std::array::from_fn(|i| ((from + i) * lanes).min(rows.saturating_sub(lanes)));
+        let places: [usize; N] = each(|i| ((from + i) * lanes).min(rows.saturating_sub(lanes)));
         let starts = places.map(|p| self.base + p);
         let mut sums = [[zero::<T, T::V<I>>(); N]; O];
         let (columns, _) = self.block.as_chunks::<O>();
@@ -447,7 +447,7 @@ impl<T: Float> Stretch<'_, T> {
         let len = lanes.min(rows);
         assert!(starts[N - 1] + self.reach + len <= image.len());
         for (&offset, k) in w.offsets.iter().zip(columns) {
-            let x: [T::V<I>; N] = std::array::from_fn(|i| {
+            let x: [T::V<I>; N] = each(|i| {
                 // SAFETY: the largest offset from the last start still lies inside, just checked
                 unsafe {
                     let at = image.as_ptr().add(starts[i] + offset as usize);
@@ -498,7 +498,7 @@ fn backward<T: Float, I: Isa, const C: usize>(conv: &Conv, p: &Pointers<'_, T>, 
         let back = Back { conv, values: p.read(conv.values), first: conv.at(s, 0), base: base as usize };
         for from in (0..rows).step_by(2 * lanes) {
             for (b, block) in packed.chunks_exact(count * C).enumerate() {
-                let offsets: [Option<u32>; C] = std::array::from_fn(|c| w.offsets.get(number(b, c)).copied());
+                let offsets: [Option<u32>; C] = each(|c| w.offsets.get(number(b, c)).copied());
                 match rows - from > lanes {
                     true => back.add::<I, 2, C>(from, block, offsets, image),
                     false => back.add::<I, 1, C>(from, block, offsets, image),
@@ -530,18 +530,19 @@ impl<T: Float> Back<'_, T> {
         let w = &self.conv.windows;
         let (step, rows, lanes) = (w.along.stride as usize, w.along.size, <T::V<I> as Simd<T>>::N);
         let apart = self.conv.stretches * rows;
-        // all registers but the last are full
-        let left = lanes.min(rows - from - (N - 1) * lanes);
+        // the last of several reaches back into the one before it, where it computes the same once more; a single one may not be full
+        let place = |i: usize| if i > 0 { (from + i * lanes).min(rows - lanes) } else { from };
+        let len = if N > 1 { lanes } else { lanes.min(rows - from) };
         let mut sums = [[zero::<T, T::V<I>>(); N]; C];
         let (kernels, _) = block.as_chunks::<C>();
-        let adjoints = &self.values[self.first + from..];
-        assert!((kernels.len() - 1) * apart + (N - 1) * lanes + left <= adjoints.len());
+        let adjoints = &self.values[self.first..];
+        assert!((kernels.len() - 1) * apart + place(N - 1) + len <= adjoints.len());
         for (o, k) in kernels.iter().enumerate() {
-            let d: [T::V<I>; N] = std::array::from_fn(|i| {
+            let d: [T::V<I>; N] = each(|i| {
                 // SAFETY: the registers of the last kernel lie inside, just checked
                 unsafe {
-                    let at = adjoints.as_ptr().add(o * apart + i * lanes);
-                    if i + 1 < N || left == lanes { Simd::<T>::load(at) } else { Simd::<T>::load_some(at, left) }
+                    let at = adjoints.as_ptr().add(o * apart + place(i));
+                    if len == lanes { Simd::<T>::load(at) } else { Simd::<T>::load_some(at, len) }
                 }
             });
             for (sum, &k) in sums.iter_mut().zip(k) {
@@ -552,24 +553,28 @@ impl<T: Float> Back<'_, T> {
         }
         for (offset, sum) in offsets.into_iter().zip(sums) {
             let Some(offset) = offset else { continue };
-            for (i, sum) in sum.into_iter().enumerate() {
-                let to = self.base + offset as usize + (from + i * lanes) * step;
-                let len = if i + 1 < N { lanes } else { left };
-                if step == 1 {
-                    // SAFETY: `backward` has checked that all windows lie in the image; called in kernels only
-                    unsafe {
-                        let cells = image.as_mut_ptr().add(to);
-                        if len == lanes {
-                            sum.add(Simd::<T>::load(cells)).store(cells);
-                        } else {
-                            sum.add(Simd::<T>::load_some(cells, len)).store_some(cells, len);
-                        }
+            let to = |i: usize| self.base + offset as usize + place(i) * step;
+            if step == 1 {
+                // SAFETY: `backward` has checked that all windows lie in the image; called in kernels only
+                unsafe {
+                    let cells = |i: usize| image.as_ptr().add(to(i));
+                    // all cells are read before any is written
+                    let total: [T::V<I>; N] = each(|i| match len == lanes {
+                        true => sum[i].add(Simd::<T>::load(cells(i))),
+                        false => sum[i].add(Simd::<T>::load_some(cells(i), len)),
+                    });
+                    for (i, total) in total.into_iter().enumerate() {
+                        put(total, image, to(i), len);
                     }
-                } else {
-                    let mut some = [T::ZERO; WIDEST];
-                    put(sum, &mut some, 0, lanes);
-                    some[..len].iter().enumerate().for_each(|(i, &x)| image[to + i * step] += x);
                 }
+                continue;
+            }
+            for (i, sum) in sum.into_iter().enumerate() {
+                let mut some = [T::ZERO; WIDEST];
+                put(sum, &mut some, 0, lanes);
+                // what the register before it has put
+                let done = from + i * lanes - place(i);
+                (done..len).for_each(|l| image[to(i) + l * step] += some[l]);
             }
         }
     }
@@ -640,6 +645,37 @@ fn side_by_side<T: Float, I: Isa>(
     len: usize,
 ) {
     let lanes = <T::V<I> as Simd<T>>::N;
+    dispatch(Turn { from, apart, rows, columns, out, wide, len, lanes });
+}
+
+/// [`side_by_side`], which is called in several places, compiled once.
+struct Turn<'a, T> {
+    from: &'a [T],
+    apart: usize,
+    rows: usize,
+    columns: usize,
+    out: &'a mut [T],
+    wide: usize,
+    len: usize,
+    /// How many lanes the registers have: all that there are, or half of them.
+    lanes: usize,
+}
+
+impl<T: Float> Kernel for Turn<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        if narrow::<T, I>() && self.lanes < <T::V<I> as Simd<T>>::N {
+            turn::<T, I::Narrow>(self);
+        } else {
+            turn::<T, I>(self);
+        }
+    }
+}
+
+#[inline(always)]
+fn turn<T: Float, I: Isa>(Turn { from, apart, rows, columns, out, wide, len, .. }: Turn<'_, T>) {
+    let lanes = <T::V<I> as Simd<T>>::N;
     let mut all = [zero::<T, T::V<I>>(); WIDEST];
     for (k, row) in all.iter_mut().enumerate().take(lanes.min(rows)) {
         *row = some(from, k * apart, columns);
@@ -677,20 +713,19 @@ impl<T: Float> Columns<'_, T> {
     fn add<I: Isa, const R: usize, const N: usize>(&self, sums: &mut [T]) -> usize {
         let (rows, step) = (self.windows.along.size, self.windows.along.stride as usize);
         let lanes = <T::V<I> as Simd<T>>::N;
-        let offsets: [usize; N] = std::array::from_fn(|c| self.windows.offsets[self.first + c] as usize);
+        let offsets: [usize; N] = each(|c| self.windows.offsets[self.first + c] as usize);
         assert!(sums.len() >= (N - 1) * self.wide + R * lanes);
         assert!(self.adjoints.len() >= (self.bases.len() * rows - 1) * self.wide + R * lanes);
         // SAFETY: both slices are long enough, just checked, and so is the image, as the caller has checked; the instructions
         // are those of the kernel
         unsafe {
             let place = |c: usize, r: usize| c * self.wide + r * lanes;
-            let mut local: [[T::V<I>; R]; N] =
-                std::array::from_fn(|c| std::array::from_fn(|r| Simd::<T>::load(sums.as_ptr().add(place(c, r)))));
+            let mut local: [[T::V<I>; R]; N] = each(|c| each(|r| Simd::<T>::load(sums.as_ptr().add(place(c, r)))));
             let mut adjoint = self.adjoints.as_ptr();
             for &base in self.bases {
                 let mut at = self.image.as_ptr().add(base as usize);
                 for _ in 0..rows {
-                    let d: [T::V<I>; R] = std::array::from_fn(|r| Simd::<T>::load(adjoint.add(r * lanes)));
+                    let d: [T::V<I>; R] = each(|r| Simd::<T>::load(adjoint.add(r * lanes)));
                     for (sum, &offset) in local.iter_mut().zip(&offsets) {
                         let x = <T::V<I> as Simd<T>>::splat(*at.add(offset));
                         for (s, &d) in sum.iter_mut().zip(&d) {
