@@ -160,17 +160,22 @@ impl<T: Float> Kernel for Squares<'_, T> {
     }
 }
 
+/// The sum of the squares; not in order.
+pub(crate) fn squares<T: Float>(xs: &[T]) -> T {
+    dispatch(Squares(xs))
+}
+
 /// The Euclidean norm, summed in order if asked for.
 pub(crate) fn norm2<T: Float>(xs: &[T], ordered: bool) -> T {
-    if !ordered && xs.len() >= WIDE {
-        let sum = dispatch(Squares(xs));
-        // where squares may have been lost, or were too large, more care is taken
-        if sum > T::SAFE_SQUARES && sum < T::INFINITY {
-            return sum.root();
-        }
-    }
     // floats have one for all numbers
-    T::norm2(xs).unwrap_or(T::NAN)
+    if ordered || xs.len() < WIDE { T::norm2(xs).unwrap_or(T::NAN) } else { norm2_of(xs, squares(xs)) }
+}
+
+/// The Euclidean norm, if the sum of the squares is known.
+pub(crate) fn norm2_of<T: Float>(xs: &[T], squares: T) -> T {
+    // where squares may have been lost, or were too large, more care is taken
+    let safe = squares > T::SAFE_SQUARES && squares < T::INFINITY;
+    if safe { squares.root() } else { T::norm2(xs).unwrap_or(T::NAN) }
 }
 
 struct Scaled<'a, T> {
@@ -187,14 +192,34 @@ impl<T: Float> Kernel for Scaled<'_, T> {
     }
 }
 
-/// The Euclidean norm and its derivative, which is 0 where the norm is.
-pub(crate) fn norm2_joint<T: Float>(xs: &[T], ordered: bool, out: &mut [T]) -> T {
-    let norm = norm2(xs, ordered);
+/// The derivative of the Euclidean norm, which is 0 where the norm is.
+pub(crate) fn norm2_weights<T: Float>(xs: &[T], norm: T, out: &mut [T]) {
     match norm == T::ZERO {
         true => out.fill(T::ZERO),
         false => dispatch(Scaled { xs, over: norm, out }),
     }
+}
+
+/// The Euclidean norm and its derivative.
+pub(crate) fn norm2_joint<T: Float>(xs: &[T], ordered: bool, out: &mut [T]) -> T {
+    let norm = norm2(xs, ordered);
+    norm2_weights(xs, norm, out);
     norm
+}
+
+struct Divided<'a, T>(&'a mut [T], T);
+
+impl<T: Float> Kernel for Divided<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        self.0.iter_mut().for_each(|x| *x = *x / self.1);
+    }
+}
+
+/// Divides all numbers by one.
+pub(crate) fn divide<T: Float>(xs: &mut [T], by: T) {
+    dispatch(Divided(xs, by));
 }
 
 /// The derivative of the absolute value.
@@ -337,13 +362,17 @@ pub(crate) fn norm_inf_joint<T: Float>(xs: &[T], at: T, ties: Ties, exact: bool,
     }
     let (value, from) = located(xs, Extreme::NormInf);
     let shared = share_from(xs, (value, from), ties, true, out);
-    // only where there is a weight: a product with 0 would do no more than change its sign
-    for (w, &x) in out[shared.clone()].iter_mut().zip(&xs[shared]) {
+    with_signs(&xs[shared.clone()], at, &mut out[shared]);
+    value
+}
+
+/// Weights of sizes become those of the numbers. Only where there is a weight: a product with 0 would do no more than change its sign.
+pub(crate) fn with_signs<T: Float>(xs: &[T], at: T, weights: &mut [T]) {
+    for (w, &x) in weights.iter_mut().zip(xs) {
         if *w != T::ZERO {
             *w = *w * sign(x, at);
         }
     }
-    value
 }
 
 /// What is looked for.
@@ -354,19 +383,23 @@ pub(crate) enum Extreme {
     NormInf,
 }
 
+/// The extreme number.
+pub(crate) fn extreme<T: Float>(xs: &[T], what: Extreme) -> T {
+    match what {
+        Extreme::Max => max(xs),
+        Extreme::Min => min(xs),
+        Extreme::NormInf => norm_inf(xs),
+    }
+}
+
 /// Stretches of so many numbers are told apart when the place of an extreme number is looked for.
 const LOCATE: usize = 4096;
 
 /// The extreme number, and a place before which it does not occur, less than [`LOCATE`] before it.
 pub(crate) fn located<T: Float>(xs: &[T], what: Extreme) -> (T, usize) {
-    let f: fn(&[T]) -> T = match what {
-        Extreme::Max => max,
-        Extreme::Min => min,
-        Extreme::NormInf => norm_inf,
-    };
-    let (mut value, mut at) = (f(&xs[..xs.len().min(LOCATE)]), 0);
+    let (mut value, mut at) = (extreme(&xs[..xs.len().min(LOCATE)], what), 0);
     for (i, part) in xs.chunks(LOCATE).enumerate().skip(1) {
-        let here = f(part);
+        let here = extreme(part, what);
         let better = if what == Extreme::Min { here < value } else { here > value };
         if better {
             at = i * LOCATE;
@@ -401,9 +434,14 @@ pub(crate) fn log_sum_exp<T: Float>(xs: &[T], powers: &mut [T], exact: bool) -> 
         let total = sum(powers, true);
         (top + total.library_ln(), total)
     } else {
-        let total = dispatch(Powers { xs, top, powers });
+        let total = self::powers(xs, top, powers);
         (top + total.library_ln(), total)
     }
+}
+
+/// The exponentials of numbers less the largest, and their sum; not in order.
+pub(crate) fn powers<T: Float>(xs: &[T], top: T, powers: &mut [T]) -> T {
+    dispatch(Powers { xs, top, powers })
 }
 
 struct Powers<'a, T> {
@@ -463,25 +501,33 @@ pub(crate) fn max_linear_weights<T: Float>(
     let (values, share) = rows;
     shares(values, value, ties, false, share);
     if let Some(by_a) = by_a {
-        for (&s, out) in share.iter().zip(by_a.chunks_exact_mut(x.len())) {
-            if s == T::ZERO {
-                out.fill(T::ZERO);
-            } else {
-                out.iter_mut().zip(x).for_each(|(o, &x)| *o = scaled(s, x));
-            }
-        }
+        share.iter().zip(by_a.chunks_exact_mut(x.len())).for_each(|(&s, out)| max_linear_row(s, x, out));
     }
     if let Some(by_x) = by_x {
-        let single = share.iter().filter(|&&s| s != T::ZERO).count() == 1;
-        for (r, (&s, row)) in share.iter().zip(a.chunks_exact(x.len())).enumerate() {
-            // adding a zero changes nothing but the sign of a zero, which the first row settles
-            if r == 0 {
-                by_x.iter_mut().zip(row).for_each(|(o, &a)| *o = scaled(s, a));
-            } else if !single || s != T::ZERO {
-                by_x.iter_mut().zip(row).for_each(|(o, &a)| *o += scaled(s, a));
-            } else {
-                by_x.iter_mut().for_each(|o| *o += T::ZERO);
-            }
+        max_linear_column(share, a.chunks_exact(x.len()), by_x);
+    }
+}
+
+/// The derivative of the largest entry of A x by a row of A, or by a part of it, for which x has that part.
+pub(crate) fn max_linear_row<T: Float>(share: T, x: &[T], out: &mut [T]) {
+    if share == T::ZERO {
+        out.fill(T::ZERO);
+    } else {
+        out.iter_mut().zip(x).for_each(|(o, &x)| *o = scaled(share, x));
+    }
+}
+
+/// The derivative of the largest entry of A x by x, or by a part of it, for which the rows have that part.
+pub(crate) fn max_linear_column<'a, T: Float>(shares: &[T], rows: impl Iterator<Item = &'a [T]>, by_x: &mut [T]) {
+    let single = shares.iter().filter(|&&s| s != T::ZERO).count() == 1;
+    for (r, (&s, row)) in shares.iter().zip(rows).enumerate() {
+        // adding a zero changes nothing but the sign of a zero, which the first row settles
+        if r == 0 {
+            by_x.iter_mut().zip(row).for_each(|(o, &a)| *o = scaled(s, a));
+        } else if !single || s != T::ZERO {
+            by_x.iter_mut().zip(row).for_each(|(o, &a)| *o += scaled(s, a));
+        } else {
+            by_x.iter_mut().for_each(|o| *o += T::ZERO);
         }
     }
 }

@@ -137,7 +137,7 @@ pub(crate) fn joint<T: Float>(
             LaneOp::Norm2 => lane::norm2_joint(src, exact, w),
             LaneOp::LogSumExp => {
                 let (v, total) = lane::log_sum_exp(src, w, exact);
-                w.iter_mut().for_each(|w| *w = *w / total);
+                lane::divide(w, total);
                 v
             }
             LaneOp::Max | LaneOp::Min | LaneOp::Order(_) | LaneOp::Sort | LaneOp::MaxLinear(_) => {
@@ -152,6 +152,38 @@ pub(crate) fn joint<T: Float>(
                 v
             }
         };
+    }
+}
+
+/// What a part of a lane has to say to the value of all of it: its part of a sum, of squares for a Euclidean norm, or its extreme number. The weights of
+/// its members, if they are wanted, are left where they are known without the others, and 0 where few of all members have one.
+pub(crate) fn part<T: Float>(op: LaneOp, xs: &[T], weights: Option<(Pick<T>, &mut [T])>) -> T {
+    match (op, weights) {
+        (LaneOp::Norm1, None) => lane::norm1(xs, false),
+        (LaneOp::Norm1, Some((pick, w))) => lane::norm1_joint(xs, pick.at, false, w),
+        (LaneOp::SumRelu, None) => lane::sum_relu(xs),
+        (LaneOp::SumRelu, Some((pick, w))) => lane::sum_relu_joint(xs, pick.at, w),
+        (LaneOp::Norm2, _) => lane::squares(xs),
+        (LaneOp::LogSumExp, _) => lane::max(xs),
+        (LaneOp::Max | LaneOp::Min | LaneOp::NormInf, weights) => {
+            let value = extreme(op).map_or(T::NAN, |what| lane::extreme(xs, what));
+            if let Some((_, w)) = weights {
+                w.fill(T::ZERO);
+            }
+            value
+        }
+        // these have no parts
+        (LaneOp::Order(_) | LaneOp::Sort | LaneOp::MaxLinear(_), _) => T::NAN,
+    }
+}
+
+/// What an operation looks for, if it looks for one number.
+pub(crate) fn extreme(op: LaneOp) -> Option<lane::Extreme> {
+    match op {
+        LaneOp::Max => Some(lane::Extreme::Max),
+        LaneOp::Min => Some(lane::Extreme::Min),
+        LaneOp::NormInf => Some(lane::Extreme::NormInf),
+        _ => None,
     }
 }
 

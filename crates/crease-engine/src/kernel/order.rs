@@ -23,19 +23,38 @@ impl<T: Float> Kernel for AnyNan<'_, T> {
     }
 }
 
+/// Whether there is a NaN.
+pub(crate) fn any_nan<T: Float>(xs: &[T]) -> bool {
+    dispatch(AnyNan(xs))
+}
+
 /// The k-th smallest number, counted from 0. `space` has room for all of them.
 pub(crate) fn kth<T: Float>(xs: &[T], k: usize, space: &mut [T]) -> T {
     if xs.len() == 1 {
         return xs[0];
     }
-    if dispatch(AnyNan(xs)) {
+    if any_nan(xs) {
         return T::NAN;
     }
-    let value = bracketed(xs, k, space).unwrap_or_else(|| {
-        let space = &mut space[..xs.len()];
-        space.copy_from_slice(xs);
-        *space.select_nth_unstable_by(k, compare).1
+    let found = bracket(xs, k, space).and_then(|bracket| {
+        let (below, inside) = within(xs, bracket, space);
+        let k = k.checked_sub(below)?;
+        (k < inside).then(|| select(&mut space[..inside], k))
     });
+    let value = found.unwrap_or_else(|| {
+        space[..xs.len()].copy_from_slice(xs);
+        select(&mut space[..xs.len()], k)
+    });
+    settled(xs, k, value)
+}
+
+/// The k-th smallest number, by putting them into another order. Of zeros it may be any.
+pub(crate) fn select<T: Float>(xs: &mut [T], k: usize) -> T {
+    *xs.select_nth_unstable_by(k, compare).1
+}
+
+/// The k-th smallest number, if it is known but for the sign of a zero.
+pub(crate) fn settled<T: Float>(xs: &[T], k: usize, value: T) -> T {
     if value != T::ZERO {
         return value;
     }
@@ -51,8 +70,8 @@ const SMALL: usize = 1 << 13;
 const SAMPLE: usize = 1 << 12;
 const REACH: usize = 130;
 
-/// The k-th smallest number by a bracket from a sample; nothing if the bracket missed it, or if it is not worth while.
-fn bracketed<T: Float>(xs: &[T], k: usize, space: &mut [T]) -> Option<T> {
+/// Two numbers between which the k-th smallest lies most likely, from a sample; nothing if it is not worth while.
+pub(crate) fn bracket<T: Float>(xs: &[T], k: usize, space: &mut [T]) -> Option<(T, T)> {
     let n = xs.len();
     if n < SMALL {
         return None;
@@ -69,9 +88,12 @@ fn bracketed<T: Float>(xs: &[T], k: usize, space: &mut [T]) -> Option<T> {
     let rank = (k as u128 * SAMPLE as u128 / n as u128) as usize;
     let low = if rank >= REACH { sample[rank - REACH] } else { T::LOWEST };
     let high = if rank + REACH < SAMPLE { sample[rank + REACH] } else { -T::LOWEST };
-    let (below, inside) = dispatch(Within { xs, low, high, space });
-    let k = k.checked_sub(below)?;
-    (k < inside).then(|| *space[..inside].select_nth_unstable_by(k, compare).1)
+    Some((low, high))
+}
+
+/// How many numbers lie below a bracket, and how many inside of it: these are left in `space`, which has room for all.
+pub(crate) fn within<T: Float>(xs: &[T], (low, high): (T, T), space: &mut [T]) -> (usize, usize) {
+    dispatch(Within { xs, low, high, space })
 }
 
 /// Counts the numbers below a bracket and collects those inside.
@@ -123,7 +145,7 @@ impl<T: Float> Kernel for Within<'_, T> {
 /// False if there is a NaN: then the positions are left as they are.
 pub(crate) fn ascending<T: Float>(xs: &[T], ties: Option<Ties>, positions: &mut [u32]) -> bool {
     positions.iter_mut().zip(0..).for_each(|(p, i)| *p = i);
-    if xs.len() > 1 && dispatch(AnyNan(xs)) {
+    if xs.len() > 1 && any_nan(xs) {
         return false;
     }
     positions.sort_unstable_by(|&i, &j| compare(&xs[i as usize], &xs[j as usize]).then(i.cmp(&j)));

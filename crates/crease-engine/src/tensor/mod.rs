@@ -62,9 +62,14 @@ pub(crate) struct Code<T> {
     manner: Manner,
     /// The code of the bodies of loops.
     bodies: Vec<Arc<dyn AnyCode<T>>>,
+    /// For each input whether a step that is always carried out finds out if it is finite.
+    seen: Vec<bool>,
     /// Whether this is the body of a loop: what it is given was looked at where it was made.
     inside: bool,
 }
+
+/// So many numbers of an input are looked at together.
+const LOOK: usize = 1 << 14;
 
 enum Step<T> {
     Fused(block::Fused<T>),
@@ -212,7 +217,7 @@ pub(crate) fn build<T: Float>(
             }
             Kind::Lane { op, pick, src, second, n, .. } => {
                 let wanted = node.out.iter().map(|&b| to[b as usize] > from[b as usize] || outputs.contains(&b));
-                let lanes = lanes::Lanes {
+                let mut lanes = lanes::Lanes {
                     op: *op,
                     pick: *pick,
                     src: *src,
@@ -220,9 +225,13 @@ pub(crate) fn build<T: Float>(
                     n: *n,
                     wanted: wanted.collect(),
                     out: node.out.clone(),
+                    long: false,
+                    look: false,
                 };
+                lanes.long = lanes.is_long(manner.exact);
                 space = space.max(lanes.space());
-                positions = positions.max(*n);
+                positions = positions.max(lanes.positions());
+                partial = partial.max(lanes.partial());
                 Step::Lanes(lanes)
             }
             Kind::Across { src, rows, count } => {
@@ -275,6 +284,16 @@ pub(crate) fn build<T: Float>(
         steps.len(),
         steps.iter().filter(|s| matches!(s, Step::Fused(_))).count(),
     ));
+    let mut seen = vec![false; f.inputs];
+    for (step, guard) in steps.iter_mut().zip(&guards) {
+        if let (Step::Lanes(lanes), None) = (step, guard)
+            && let Place::Input(i) = places[lanes.src as usize].0
+        {
+            let seen = &mut seen[i as usize];
+            lanes.look = manner.checked && !inside && !*seen && !lanes.shows() && lanes.can_look();
+            *seen |= lanes.shows() || lanes.look;
+        }
+    }
     // no more threads than a machine could have
     let threads = threads.clamp(1, crate::crew::THREADS);
     let mut parts = Vec::with_capacity(steps.len());
@@ -293,7 +312,8 @@ pub(crate) fn build<T: Float>(
     }
     if threads > 1 {
         let shared = parts.iter().flatten().count()
-            + steps.iter().filter(|s| matches!(s, Step::Fused(f) if f.parts() > 1)).count();
+            + steps.iter().filter(|s| matches!(s, Step::Fused(f) if f.parts() > 1)).count()
+            + steps.iter().filter(|s| matches!(s, Step::Lanes(l) if l.long)).count();
         explain.say(format!("{shared} of the steps on up to {threads} threads"));
     }
     if threads > 1 {
@@ -323,6 +343,7 @@ pub(crate) fn build<T: Float>(
         parts,
         manner,
         bodies,
+        seen,
         inside,
     })
 }
@@ -401,6 +422,9 @@ impl<T: Float> Code<T> {
             fine &= match (step, parts) {
                 (Step::Turns(t), _) => t.run(&p, &mut m.bodies[t.body]),
                 (Step::Fused(f), _) => f.run(&p, (&spaces, &partial, &team), self.manner),
+                (Step::Lanes(lanes), None) if lanes.long => {
+                    lanes.run_in_parts(&p, (&spaces, &partial, &team)) && self.looked(step, &p)
+                }
                 (step, None) => {
                     // SAFETY: nobody else works
                     let (space, positions) = unsafe { (spaces.of(0), positions.part(numbers(0))) };
@@ -421,7 +445,20 @@ impl<T: Float> Code<T> {
             };
         }
         let true_or_false = self.truths.iter().all(|&b| all_truths(p.read(b)));
-        fine && true_or_false && (!self.manner.checked || self.inside || inputs.at(point).all(all_finite))
+        fine && true_or_false && (!self.manner.checked || self.inside || self.given(inputs, point, &team))
+    }
+
+    /// Whether those inputs are finite that no step has looked at.
+    fn given(&self, inputs: Inputs<'_, T>, point: usize, team: &Team) -> bool {
+        let fine = AtomicBool::new(true);
+        for (x, _) in inputs.at(point).zip(&self.seen).filter(|(_, seen)| !**seen) {
+            team.each(x.len().div_ceil(LOOK), &|_, k| {
+                if !all_finite(&x[k * LOOK..((k + 1) * LOOK).min(x.len())]) {
+                    fine.store(false, Ordering::Relaxed);
+                }
+            });
+        }
+        fine.into_inner()
     }
 
     /// Carries out one step; false if positions were none.

@@ -6,7 +6,8 @@
 //! adjoints of kernels, which are sums over images: they are taken in parts of [`IMAGES`] images, whatever the number of threads, and
 //! then added up in order.
 //!
-//! Deliberately absent: steps that read all of their buffers for each cell (sorts and norms of one lane), and those that move numbers.
+//! Long lanes have a way of their own ([`lanes`](super::lanes)). Deliberately absent: steps that read all of their buffers for each cell (sorts of one
+//! lane), and those that move numbers.
 
 use super::Step;
 use super::lanes::Lanes;
@@ -202,7 +203,12 @@ fn unpooling<T: Float>(pool: &Unpool, threads: usize, all: &mut Buffers<'_>) -> 
 fn many_lanes<T: Float>(lanes: &Lanes<T>, threads: usize, all: &mut Buffers<'_>) -> Option<Vec<Step<T>>> {
     let numbers = all.len(lanes.src);
     let count = numbers / lanes.n.max(1);
-    if matches!(lanes.op, LaneOp::MaxLinear(_)) || count < 2 || numbers < NUMBERS || lanes.second.is_some() {
+    if lanes.long
+        || matches!(lanes.op, LaneOp::MaxLinear(_))
+        || count < 2
+        || numbers < NUMBERS
+        || lanes.second.is_some()
+    {
         return None;
     }
     let part = |r: Range<usize>| {
@@ -213,7 +219,7 @@ fn many_lanes<T: Float>(lanes: &Lanes<T>, threads: usize, all: &mut Buffers<'_>)
         };
         let out = lanes.out.iter().map(&mut of).collect();
         let (op, pick, second, n) = (lanes.op, lanes.pick, lanes.second, lanes.n);
-        Step::Lanes(Lanes { op, pick, src, second, n, out, wanted: lanes.wanted.clone() })
+        Step::Lanes(Lanes { op, pick, src, second, n, out, wanted: lanes.wanted.clone(), long: false, look: false })
     };
     Some(shares(count, threads).into_iter().map(part).collect())
 }
