@@ -3,7 +3,7 @@
 //! A number of jobs and what is to be done for each enter; all jobs are done when [`Team::each`] returns. The caller works too, and
 //! whoever is free takes the next job, so it does not matter to a result how many threads there are, and nothing waits for a thread
 //! that has not woken up yet: its order is taken back. A thread that has nothing to do looks for orders for a moment, since
-//! the next one mostly comes at once, and then sleeps. Giving out work allocates nothing.
+//! the next one mostly comes at once, and longer as long as it belongs to a team; then it sleeps. Giving out work allocates nothing.
 //!
 //! Jobs do not give out work themselves: inside a job a team has the caller alone, so that threads are never more than were asked for.
 //!
@@ -23,6 +23,12 @@ pub(crate) const THREADS: usize = 1024;
 
 /// So long a thread without work looks for it before it sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
+
+/// And so long if it belongs to a team, which may be in a step that is not shared: to wake up takes longer than many steps that are.
+const CALLED: Duration = Duration::from_micros(500);
+
+/// So often a thread pauses before it looks again: an order is to be seen within a fraction of a microsecond, and a pause may take a tenth of one.
+const PAUSES: usize = 4;
 
 /// What is to be done for each job: told are the number of the place at which a thread works, 0 that of the caller, and that of the
 /// job.
@@ -62,6 +68,8 @@ struct Seat {
     order: AtomicPtr<Order<'static>>,
     asleep: AtomicBool,
     thread: OnceLock<Thread>,
+    /// Whether it belongs to a team.
+    called: AtomicBool,
     /// The place in the team that has called it.
     place: AtomicUsize,
     /// The next one in the list that this one is in.
@@ -77,6 +85,7 @@ impl Seat {
             order: AtomicPtr::new(null_mut()),
             asleep: AtomicBool::new(false),
             thread: OnceLock::new(),
+            called: AtomicBool::new(false),
             place: AtomicUsize::new(0),
             next: AtomicPtr::new(null_mut()),
         }
@@ -98,8 +107,9 @@ impl Seat {
                 idle = Instant::now();
                 continue;
             }
-            if spins() && idle.elapsed() < AWAKE {
-                (0..32).for_each(|_| std::hint::spin_loop());
+            let patience = if self.called.load(Ordering::Relaxed) { CALLED } else { AWAKE };
+            if spins() && idle.elapsed() < patience {
+                (0..PAUSES).for_each(|_| std::hint::spin_loop());
                 continue;
             }
             self.asleep.store(true, Ordering::SeqCst);
@@ -166,7 +176,9 @@ impl Team {
                 None => break,
             };
             // SAFETY: as above; nobody else has this seat now
-            unsafe { &*seat }.next.store(team.first, Ordering::Relaxed);
+            let called = unsafe { &*seat };
+            called.called.store(true, Ordering::Relaxed);
+            called.next.store(team.first, Ordering::Relaxed);
             (team.first, team.called) = (seat, team.called + 1);
         }
         team
@@ -229,6 +241,7 @@ impl Team {
 
 impl Drop for Team {
     fn drop(&mut self) {
+        self.seats().for_each(|seat| seat.called.store(false, Ordering::Relaxed));
         if let Some(last) = self.seats().last() {
             let mut crew = CREW.lock().unwrap_or_else(PoisonError::into_inner);
             last.next.store(crew.free, Ordering::Relaxed);

@@ -93,7 +93,9 @@ fn one_run_on_several_threads() {
     let shapes = [Shape::new([64, 80]).unwrap(), Shape::new([80, 96]).unwrap(), Shape::vector(100_000).unwrap()];
     let p = trace_shapes(&shapes, |x| {
         let h = crease_core::relu(x[0].matmul(x[1]));
-        vec![(h * h).sum() + crease_core::relu(x[2]).sum()]
+        let norms = x[2].norm1() + x[2].norminf() + x[2].norm2() + x[2].max_all();
+        let others = x[2].median() + x[2].logsumexp(0);
+        vec![(h * h).sum() + crease_core::relu(x[2]).sum() + norms + others]
     })
     .unwrap();
     for threads in [2, 3] {

@@ -9,7 +9,7 @@ mod lesser;
 mod programs;
 
 use crease_core::differentiate::{How, backprop};
-use crease_core::{Builder, Program, Shape, Tensor, run};
+use crease_core::{Builder, Kink, Lane, Op, Program, Shape, Tensor, run};
 use crease_engine::{Agreement, Compiled, Float, Form, Options, compile, value_and_grad};
 
 /// Numbers without a pattern, some of them zero.
@@ -40,7 +40,11 @@ fn lanes() -> Program {
     let columns = b.sum(e, &[0]).unwrap();
     let largest = b.norminf(columns).unwrap();
     let rows = b.norm1(l).unwrap();
+    let sorted = b.push1(Op::Kink(Kink::Sort(Lane::Axis)), &[x]).unwrap();
+    let moved = b.mul(sorted, e).unwrap();
+    let moved = b.sum_all(moved).unwrap();
     let y = b.add(largest, rows).unwrap();
+    let y = b.add(y, moved).unwrap();
     b.finish(&[y]).unwrap()
 }
 
@@ -127,6 +131,8 @@ fn large_steps_are_shared() {
     assert!(shared(&programs::mlp(64).unwrap()) >= 5);
     // two convolutions, forward and by their kernels; one backward; pools, and the way back
     assert!(shared(&programs::cnn(64).unwrap()) >= 8);
+    // log-sum-exp and sorts, what a sort moved on its way back, and groups
+    assert!(shared(&lanes()) >= 4);
 }
 
 #[test]

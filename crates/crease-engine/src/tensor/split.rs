@@ -7,7 +7,7 @@
 //! then added up in order.
 //!
 //! Long lanes have a way of their own ([`lanes`](super::lanes)). Deliberately absent: steps that read all of their buffers for each cell (sorts of one
-//! lane), and those that move numbers.
+//! lane).
 
 use super::Step;
 use super::lanes::Lanes;
@@ -72,6 +72,7 @@ pub(super) fn split<T: Float>(step: &Step<T>, threads: usize, all: &mut Buffers<
         Step::Pool(pool) => pooling(pool, threads, all)?,
         Step::Unpool(pool) => unpooling(pool, threads, all)?,
         Step::Lanes(lanes) => many_lanes(lanes, threads, all)?,
+        Step::Move { .. } => moves(step, threads, all)?,
         _ => return None,
     };
     (steps.len() > 1).then_some(Parts { steps, sums: Vec::new() })
@@ -220,6 +221,22 @@ fn many_lanes<T: Float>(lanes: &Lanes<T>, threads: usize, all: &mut Buffers<'_>)
         let out = lanes.out.iter().map(&mut of).collect();
         let (op, pick, second, n) = (lanes.op, lanes.pick, lanes.second, lanes.n);
         Step::Lanes(Lanes { op, pick, src, second, n, out, wanted: lanes.wanted.clone(), long: false, look: false })
+    };
+    Some(shares(count, threads).into_iter().map(part).collect())
+}
+
+/// Numbers that are moved about in lanes of their own.
+fn moves<T: Float>(step: &Step<T>, threads: usize, all: &mut Buffers<'_>) -> Option<Vec<Step<T>>> {
+    let Step::Move { what, src, positions, sizes, out } = step else { return None };
+    let [n, m, results] = *sizes;
+    let count = all.len(*src) / n.max(1);
+    if count < 2 || all.len(*src).max(all.len(*out)) < NUMBERS {
+        return None;
+    }
+    let part = |r: Range<usize>| {
+        let mut of = |b: Buf, each: usize| all.part(b, r.start * each..r.end * each);
+        let (src, positions, out) = (of(*src, n), positions.map(|b| of(b, m)), of(*out, results));
+        Step::Move { what: *what, src, positions, sizes: *sizes, out }
     };
     Some(shares(count, threads).into_iter().map(part).collect())
 }
