@@ -11,10 +11,13 @@ use crease_engine::{Agreement, Compiled, EngineError, Float, Form, Options, comp
 /// The size of a part, around which lengths are tried.
 const PART: usize = 1 << 13;
 
+/// Writes an operation on a lane, with its weights if there is a choice.
+type Write = fn(&mut Builder, Atom, Option<Choice>) -> Result<Vec<Atom>, BuildError>;
+
 /// An operation, and how near its results are to those of the interpreter.
 struct Case {
     name: &'static str,
-    program: fn(&mut Builder, Atom, Option<Choice>) -> Result<Vec<Atom>, BuildError>,
+    program: Write,
     /// Whether the value is no sum, so that it is the interpreter's to the bit.
     value: bool,
     /// Whether weights are equal to the interpreter's.
@@ -230,7 +233,7 @@ fn several_long_lanes() {
             let together = answer(&c, &rows.concat()).unwrap();
             for (k, got) in together.iter().enumerate() {
                 let expected: Vec<f64> = each.iter().flat_map(|e| e[k].clone()).collect();
-                assert_eq!(bits(&[got.clone()]), bits(&[expected]), "{} on {threads} threads", case.name);
+                assert_eq!(bits(std::slice::from_ref(got)), bits(&[expected]), "{} on {threads} threads", case.name);
             }
         }
     }
