@@ -40,7 +40,7 @@ impl Net {
         let y = b.add(y, c)?;
         let y = b.relu(y)?;
         let y = b.maxpool2d(y, self.window)?;
-        // a sum of squares, or of the next layer: in either, sums stay short enough for f32
+        // a sum of squares, or of the next layer: both at once would be too much for f32, in which the interpreter adds one by one
         let y = match self.again {
             true => b.conv2d(y, again, Conv2d { stride: (1, 1), padding: (1, 1) })?,
             false => b.mul(y, y)?,
@@ -67,7 +67,7 @@ fn check<T: Float>(net: &Net, rng: &mut SplitMix64) -> String {
             let scale = e.data().iter().fold(1.0, |m: f64, x| m.max(x.to_f64().abs()));
             for (e, g) in e.data().iter().zip(g) {
                 let off = (e.to_f64() - g.to_f64()).abs() / scale;
-                assert!(off <= if T::NAME == "f32" { 1e-5 } else { 1e-14 }, "{e} {g}\n{p}\n{}", c.explain());
+                assert!(off <= if T::NAME == "f32" { 1e-4 } else { 1e-13 }, "{e} {g}\n{p}\n{}", c.explain());
             }
         }
         said = c.explain().to_string();

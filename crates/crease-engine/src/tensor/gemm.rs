@@ -270,7 +270,9 @@ impl<T: Float> Kernel for Copy<'_, T> {
         match (count, I::REGISTERS >= 32) {
             (count, _) if count == wide && count == 2 * <T::V<I> as Simd<T>>::N => lines.whole::<I>(to),
             (12, true) if count == wide => lines.some::<12>(to),
+            (8, true) if count == wide => lines.some::<8>(to),
             (6, false) if count == wide => lines.some::<6>(to),
+            (4, false) if count == wide => lines.some::<4>(to),
             _ => lines.copy(count, wide, to),
         }
     }
@@ -346,7 +348,13 @@ impl<T: Float> Tile<T> {
                 b = b.wrapping_add(self.panel.row);
             }
             if self.width < 2 * lanes {
-                return self.edge(sums.as_flattened());
+                // not by the address of the sums, which would have them leave their registers for all tiles
+                let mut rows = [[T::ZERO; WIDE]; M];
+                for (row, sum) in rows.iter_mut().zip(&sums) {
+                    Simd::<T>::store(sum[0], row.as_mut_ptr());
+                    Simd::<T>::store(sum[1], row.as_mut_ptr().add(lanes));
+                }
+                return self.edge(&rows);
             }
             for (r, sum) in sums.iter().enumerate() {
                 let to = self.out.offset(r as isize * self.row);
@@ -359,23 +367,18 @@ impl<T: Float> Tile<T> {
         }
     }
 
-    /// A tile that does not fill its registers, two for each row: its numbers are put one by one.
+    /// A tile that does not fill its registers: its numbers are put one by one.
     ///
     /// # Safety
     ///
-    /// As many rows of the result as there are pairs of registers must lie in their slice, each of `width` numbers.
-    #[inline(always)]
-    unsafe fn edge<V: Simd<T>>(&self, sums: &[V]) {
-        let mut row = [T::ZERO; WIDE];
-        for (r, sum) in sums.chunks_exact(2).enumerate() {
-            // SAFETY: two registers have no more lanes than that; the result by the contract
-            unsafe {
-                sum[0].store(row.as_mut_ptr());
-                sum[1].store(row.as_mut_ptr().add(V::N));
-                let to = std::slice::from_raw_parts_mut(self.out.offset(r as isize * self.row), self.width);
-                for (to, &x) in to.iter_mut().zip(&row) {
-                    *to = if self.adds { *to + x } else { x };
-                }
+    /// As many rows of the result must lie in their slice, each of `width` numbers.
+    #[inline(never)]
+    unsafe fn edge(&self, rows: &[[T; WIDE]]) {
+        for (r, row) in rows.iter().enumerate() {
+            // SAFETY: by the contract
+            let to = unsafe { std::slice::from_raw_parts_mut(self.out.offset(r as isize * self.row), self.width) };
+            for (to, &x) in to.iter_mut().zip(row) {
+                *to = if self.adds { *to + x } else { x };
             }
         }
     }

@@ -49,16 +49,20 @@ impl<T: Float> Kernel for RunPool<'_, '_, T> {
                 let (len, start) = (W.min(rows - place), base as usize + place * step);
                 // numbers beyond the last row do no harm as long as they lie in the image
                 let inside = start + reach < image.len() && !pool.smallest;
-                let (best, winners) = match step {
-                    1 if inside => contest::<T, false>(offsets, pool.last, |o| evenly::<T, 1>(&image[start + o..])),
-                    2 if inside => contest::<T, false>(offsets, pool.last, |o| evenly::<T, 2>(&image[start + o..])),
-                    _ => {
-                        let column = |o: usize| each(|i| if i < len { image[start + o + i * step] } else { T::ZERO });
-                        match pool.smallest {
-                            true => contest::<T, true>(offsets, pool.last, column),
-                            false => contest::<T, false>(offsets, pool.last, column),
-                        }
+                let column = |o: usize| each(|i| if i < len { image[start + o + i * step] } else { T::ZERO });
+                let (best, winners) = match (step, pool.last) {
+                    (1, false) if inside => {
+                        contest::<T, false, false>(offsets, |o| evenly::<T, 1>(&image[start + o..]))
                     }
+                    (1, true) if inside => contest::<T, false, true>(offsets, |o| evenly::<T, 1>(&image[start + o..])),
+                    (2, false) if inside => {
+                        contest::<T, false, false>(offsets, |o| evenly::<T, 2>(&image[start + o..]))
+                    }
+                    (2, true) if inside => contest::<T, false, true>(offsets, |o| evenly::<T, 2>(&image[start + o..])),
+                    (_, false) if pool.smallest => contest::<T, true, false>(offsets, column),
+                    (_, true) if pool.smallest => contest::<T, true, true>(offsets, column),
+                    (_, false) => contest::<T, false, false>(offsets, column),
+                    (_, true) => contest::<T, false, true>(offsets, column),
                 };
                 give(&best, values, s * rows + place, len);
                 if let Some(b) = pool.winners {
@@ -81,9 +85,8 @@ fn evenly<T: Float, const STEP: usize>(x: &[T]) -> [T; W] {
 
 /// The largest (or smallest) of the columns in each row, and the number of the first (or last) column that has it.
 #[inline(always)]
-fn contest<T: Float, const SMALLEST: bool>(
+fn contest<T: Float, const SMALLEST: bool, const LAST: bool>(
     offsets: &[u32],
-    last: bool,
     column: impl Fn(usize) -> [T; W],
 ) -> ([T; W], [T; W]) {
     let (mut best, mut winners) = (column(offsets[0] as usize), [T::ZERO; W]);
@@ -91,7 +94,7 @@ fn contest<T: Float, const SMALLEST: bool>(
         let (x, number) = (column(offset as usize), T::from_usize(c));
         for i in 0..W {
             let (a, b) = if SMALLEST { (-best[i], -x[i]) } else { (best[i], x[i]) };
-            let better = (b > a) | (last & (b == a));
+            let better = if LAST { b >= a } else { b > a };
             winners[i] = if better { number } else { winners[i] };
             let m = maximum(a, b);
             best[i] = if SMALLEST { -m } else { m };

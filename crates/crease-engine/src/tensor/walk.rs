@@ -1,7 +1,7 @@
 //! Index maps as loops: runs of elements that lie evenly apart.
 
 use crate::float::Float;
-use crate::isa::{Isa, Kernel, dispatch, each};
+use crate::isa::{Isa, Kernel, dispatch};
 use crease_core::Layout;
 use crease_core::shape::Dim;
 use std::sync::Arc;
@@ -45,6 +45,22 @@ macro_rules! in_pieces {
     };
 }
 
+/// Calls a function with the length of a short run, known when it is compiled.
+macro_rules! with_length {
+    ($size:expr, $len:ident, $call:expr) => {
+        with_length!(@ $size, $len, $call, 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
+    };
+    (@ $size:expr, $len:ident, $call:expr, $($n:literal)*) => {
+        match $size {
+            $($n => {
+                const $len: usize = $n;
+                $call
+            })*
+            _ => {}
+        }
+    };
+}
+
 /// Both pieces of a short run.
 #[inline(always)]
 fn pieces<T: Float, const P: usize>(run: &[T]) -> [[T; P]; 2] {
@@ -62,21 +78,15 @@ fn put_pieces<T: Float, const P: usize>([first, last]: [[T; P]; 2], to: &mut [T]
     to[len - P..].copy_from_slice(&last);
 }
 
-/// Number by number.
-#[inline(always)]
-fn plus<T: Float, const P: usize>(a: [T; P], b: [T; P]) -> [T; P] {
-    each(|i| a[i] + b[i])
-}
-
 #[inline(always)]
 fn load_short<T: Float, const P: usize>(source: &[T], base: usize, apart: isize, inner: Dim, out: &mut [T]) {
-    let mut at = base as isize;
+    let read = |at: isize| match inner.stride == 1 {
+        true => pieces::<T, P>(&source[at as usize..][..inner.size]),
+        false => [[source[at as usize]; P]; 2],
+    };
+    let (mut at, same) = (base as isize, read(base as isize));
     for run in out.chunks_exact_mut(inner.size) {
-        let both = match inner.stride == 1 {
-            true => pieces::<T, P>(&source[at as usize..][..inner.size]),
-            false => [[source[at as usize]; P]; 2],
-        };
-        put_pieces(both, run);
+        put_pieces(if apart == 0 { same } else { read(at) }, run);
         at += apart;
     }
 }
@@ -89,50 +99,79 @@ fn add_short<T: Float, const P: usize>(
     target: &mut [T],
     ordered: bool,
 ) {
-    let (n, in_order) = (inner.size, inner.stride == 1);
-    let mut at = base as isize;
-    if in_order && apart == 0 {
-        // all into the same cells: they stay in registers
+    let n = inner.size;
+    if inner.stride == 1 && apart == 0 {
+        // all into the same cells: they stay in registers, both pieces as they were before anything was added
         let cells = &mut target[base..][..n];
         let [mut first, mut last] = pieces::<T, P>(cells);
-        // four runs are added up before they are added to the cells, which then wait for each other less
-        let fours = if ordered { 0 } else { x.len() / (4 * n) * (4 * n) };
-        for four in x[..fours].chunks_exact(4 * n) {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|k| pieces::<T, P>(&four[k * n..][..n]));
-            let sum = |i: usize| plus(plus(a[i], b[i]), plus(c[i], d[i]));
-            (first, last) = (plus(first, sum(0)), plus(last, sum(1)));
-        }
-        for run in x[fours..].chunks_exact(n) {
-            let both = pieces::<T, P>(run);
-            (first, last) = (plus(first, both[0]), plus(last, both[1]));
-        }
+        add_columns::<T, P>(x, n, &mut first, ordered);
+        add_columns::<T, P>(&x[n - P..], n, &mut last, ordered);
         return put_pieces([first, last], cells);
     }
+    let mut at = base as isize;
     for run in x.chunks_exact(n) {
-        if in_order {
+        if inner.stride == 1 {
             let to = &mut target[at as usize..][..n];
-            let (cells, both) = (pieces::<T, P>(to), pieces::<T, P>(run));
-            put_pieces([plus(cells[0], both[0]), plus(cells[1], both[1])], to);
+            let (mut cells, both) = (pieces::<T, P>(to), pieces::<T, P>(run));
+            for (cells, x) in cells.iter_mut().zip(&both) {
+                cells.iter_mut().zip(x).for_each(|(c, &x)| *c += x);
+            }
+            put_pieces(cells, to);
         } else {
             let cell = &mut target[at as usize];
-            *cell = if ordered { run.iter().fold(*cell, |s, &x| s + x) } else { *cell + halved::<T, P>(run) };
+            *cell = run.iter().fold(*cell, |s, &x| s + x);
         }
         at += apart;
     }
 }
 
-/// The sum of a short run: of both its pieces without what is in the first already, then half and half, as registers are wide.
+/// Adds the first `P` numbers of runs of `n` numbers, the last of which may be shorter, to the same sums.
 #[inline(always)]
-fn halved<T: Float, const P: usize>(run: &[T]) -> T {
-    let [first, last] = pieces::<T, P>(run);
-    let again = 2 * P - run.len();
-    let mut x: [T; P] = each(|i| first[i] + if i < again { T::NEG_ZERO } else { last[i] });
-    let mut len = P;
-    while len > 1 {
-        len /= 2;
-        for i in 0..len {
-            x[i] += x[i + len];
+fn add_columns<T: Float, const P: usize>(x: &[T], n: usize, sums: &mut [T; P], ordered: bool) {
+    let mut local = *sums;
+    // four runs are added up before they are added to the cells, which then wait for each other less
+    let (mut rest, part) = (x, |x: &[T]| {
+        let mut run = [T::ZERO; P];
+        run.copy_from_slice(&x[..P]);
+        run
+    });
+    while !ordered && rest.len() >= 3 * n + P {
+        let [a, b, c, d] = [part(rest), part(&rest[n..]), part(&rest[2 * n..]), part(&rest[3 * n..])];
+        for i in 0..P {
+            local[i] += (a[i] + b[i]) + (c[i] + d[i]);
         }
+        rest = rest.get(4 * n..).unwrap_or_default();
+    }
+    while rest.len() >= P {
+        let run = part(rest);
+        for (s, &x) in local.iter_mut().zip(&run) {
+            *s += x;
+        }
+        rest = rest.get(n..).unwrap_or_default();
+    }
+    *sums = local;
+}
+
+/// Adds the sum of each run to a cell, for runs of a length that is known when it is compiled.
+#[inline(always)]
+fn add_sums<T: Float, const N: usize>(x: &[T], (base, apart): (usize, isize), target: &mut [T]) {
+    let mut at = base as isize;
+    for &run in x.as_chunks::<N>().0 {
+        target[at as usize] += halved(run);
+        at += apart;
+    }
+}
+
+/// The sum: what is beyond the largest power of two is added to the front, again and again, as registers are wide.
+#[inline(always)]
+fn halved<T: Float, const N: usize>(mut x: [T; N]) -> T {
+    let mut len = N;
+    while len > 1 {
+        let half = len.next_power_of_two() / 2;
+        for i in half..len {
+            x[i - half] += x[i];
+        }
+        len = half;
     }
     x[0]
 }
@@ -408,6 +447,10 @@ impl Walk {
             let middle = &x[before..][..runs * size];
             for (r, base, apart, m) in self.bundles((start + before) / size, runs) {
                 let x = &middle[r * size..][..m * size];
+                if inner.stride == 0 && !ordered {
+                    with_length!(size, LEN, add_sums::<T, LEN>(x, (base, apart), target));
+                    continue;
+                }
                 in_pieces!(size, PIECE, add_short::<T, PIECE>(x, (base, apart), inner, target, ordered));
             }
             let after = before + runs * size;

@@ -720,7 +720,12 @@ impl<T: Float> Columns<'_, T> {
         // are those of the kernel
         unsafe {
             let place = |c: usize, r: usize| c * self.wide + r * lanes;
-            let mut local: [[T::V<I>; R]; N] = each(|c| each(|r| Simd::<T>::load(sums.as_ptr().add(place(c, r)))));
+            let mut local = [[zero::<T, T::V<I>>(); R]; N];
+            for (c, sum) in local.iter_mut().enumerate() {
+                for (r, s) in sum.iter_mut().enumerate() {
+                    *s = Simd::<T>::load(sums.as_ptr().add(place(c, r)));
+                }
+            }
             let mut adjoint = self.adjoints.as_ptr();
             for &base in self.bases {
                 let mut at = self.image.as_ptr().add(base as usize);
