@@ -7,7 +7,7 @@ use crate::builder::{BuildError, Builder};
 use crate::flow::Made;
 use crate::inline::InlineError;
 use crate::number::Rational;
-use crate::op::{Kink, Lane, Op, Position};
+use crate::op::{Kink, Lane, Op};
 use crate::program::{Atom, Equation, Program};
 use crate::shape::Shape;
 use crate::unroll::{has_loops, unroll};
@@ -140,8 +140,7 @@ impl Scalars<'_> {
             Op::Call(_) | Op::Select(_) | Op::Scan(_) => self.call(e),
             Op::Kink(Kink::MaxLinear { lane: Lane::Axis, rows })
             | Op::Joint(Kink::MaxLinear { lane: Lane::Axis, rows }, _) => {
-                let columns = e.args.iter().zip([*rows, 1]).find_map(|(a, m)| Some(self.p.shape(a.value()?).len() / m));
-                let columns = columns.unwrap_or(1);
+                let columns = e.columns(self.p, *rows);
                 let matrix = (0..rows * columns).map(|i| self.get(e.args[0], i)).collect::<Result<Vec<_>, _>>()?;
                 let vector = (0..columns).map(|j| self.get(e.args[1], j)).collect::<Result<Vec<_>, _>>()?;
                 let all = self.b.push(e.op.with_lane(Lane::Args), &[matrix, vector].concat())?;
@@ -151,10 +150,8 @@ impl Scalars<'_> {
                 Ok(sizes[..e.results].iter().map(|&n| take(n)).collect())
             }
             Op::Gather { lane: Lane::Axis, .. } => self.gather(e),
-            op => match axis_lane(op) {
-                Some(lanes) => self.lanes(e, lanes),
-                None => self.elementwise(e, len),
-            },
+            op if op.lane() == Some(Lane::Axis) => self.lanes(e, !op.keeps_lane()),
+            _ => self.elementwise(e, len),
         }
     }
 
@@ -245,13 +242,4 @@ impl Scalars<'_> {
         let mut results = self.b.push(op, &args)?.into_iter();
         Ok(e.results().map(|v| results.by_ref().take(self.p.shape(v).len()).collect()).collect())
     }
-}
-
-/// Whether an operation works along an axis, and if so whether its first result is reduced.
-fn axis_lane(op: &Op) -> Option<bool> {
-    let sorts = matches!(
-        op,
-        Op::Permute { .. } | Op::Kink(Kink::Sort(_)) | Op::Joint(Kink::Sort(_), _) | Op::Position(Position::Order, _)
-    );
-    (op.lane() == Some(Lane::Axis)).then_some(!sorts)
 }

@@ -11,7 +11,7 @@ use crate::builder::{BuildError, Builder};
 use crate::flow::Made;
 use crate::flow::activity::useful;
 use crate::number::{Number, Rational};
-use crate::op::{Kink, Op, Smooth};
+use crate::op::{Op, Smooth};
 use crate::program::{Atom, Program};
 use crate::shape::{Layout, Shape};
 use crate::views::{Views, definition};
@@ -158,17 +158,8 @@ pub(crate) fn sweep(p: &Program) -> Result<Program, BuildError> {
         }
         b.set_origin(e.origin());
         let args = b.translate_all(p, &map, e.args);
-        let plain = match e.op {
-            Op::Joint(kink, _) => Some(Op::Kink(kink.clone())),
-            Op::LogSumExpJoint(lane) => Some(Op::LogSumExp(*lane)),
-            _ => None,
-        };
-        let values = match e.op {
-            Op::Joint(Kink::Sort(_), _) => e.results / 2,
-            _ => 1,
-        };
-        match plain {
-            Some(op) if e.results().skip(values).all(|v| !live[v.index()]) => {
+        match e.op.without_weights(e.results) {
+            Some((op, values)) if e.results().skip(values).all(|v| !live[v.index()]) => {
                 map.extend(b.push(op, &args)?);
                 map.extend(std::iter::repeat_n(zero, e.results - values));
             }

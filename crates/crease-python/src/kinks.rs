@@ -7,7 +7,7 @@ use crate::answers::floats;
 use crate::error::{CreaseError, raise};
 use crate::program::Program;
 use crate::waiting::interruptible;
-use crease::op::{Kink, Lane, Op};
+use crease::op::{Kink, Lane, Op, Takes};
 use crease::{Arg, Arithmetic, Cancel, Limits, Observer, Site, Tensor, run_with};
 use crease_core::RunOptions;
 use pyo3::prelude::*;
@@ -60,24 +60,15 @@ impl Observer<f64> for Decisions {
         let e = p.equation(equation);
         let n = results.first().map_or(0, Vec::len);
         let decided: Vec<i64> = match e.op {
-            Op::Kink(Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_)) => {
-                (0..n).map(|k| side(*args[0].get(k))).collect()
-            }
-            Op::Kink(Kink::TimesRelu) => (0..n).map(|k| side(*args[1].get(k))).collect(),
-            Op::Kink(
-                kink @ (Kink::Max(lane)
-                | Kink::Min(lane)
-                | Kink::OrderStatistic(lane, _)
-                | Kink::Sort(lane)
-                | Kink::Norm1(lane)
-                | Kink::NormInf(lane)
-                | Kink::Norm2(lane)),
-            ) => match lane {
-                Lane::Args => {
+            Op::Kink(kink) => match kink.takes() {
+                // of a product, the last factor has the kink
+                Takes::Numbers => (0..n).map(|k| side(*args[args.len() - 1].get(k))).collect(),
+                Takes::Linear { .. } => return,
+                Takes::Lane(Lane::Args) | Takes::Order(Lane::Args) => {
                     let group = |k: usize| args.iter().map(|a| *a.get(k)).collect::<Vec<f64>>();
                     (0..n).flat_map(|k| of_group(kink, &group(k))).collect()
                 }
-                Lane::Axis => {
+                Takes::Lane(Lane::Axis) | Takes::Order(Lane::Axis) => {
                     let of = p.atom_shape(e.args[0]).dims().last().copied().unwrap_or(1).max(1);
                     args[0].data().chunks(of).flat_map(|x| of_group(kink, x)).collect()
                 }

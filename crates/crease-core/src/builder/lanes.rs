@@ -21,11 +21,9 @@ impl Builder {
         takes_lanes(kink)?;
         let axis = self.shape_of(x)?.axis(axis)?;
         let last = self.axis_last(x, axis)?;
-        let out = self.push1(Op::Kink(kink.with_lane(Lane::Axis)), &[last])?;
-        match kink {
-            Kink::Sort(_) => self.last_to(out, axis),
-            _ => Ok(out),
-        }
+        let op = Op::Kink(kink.with_lane(Lane::Axis));
+        let out = self.push1(op.clone(), &[last])?;
+        if op.keeps_lane() { self.last_to(out, axis) } else { Ok(out) }
     }
 
     /// A nonsmooth operation on all elements of a tensor.

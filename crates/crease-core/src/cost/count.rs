@@ -9,7 +9,7 @@ use super::price::Price;
 use crate::flow::PerProgram;
 use crate::flow::constants::{Known, Summary, Walk};
 use crate::number::Count;
-use crate::op::{Choice, Kink, Lane, Op};
+use crate::op::{Choice, Kink, Lane, Op, Takes};
 use crate::program::{Atom, Equation, Program};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -210,31 +210,22 @@ fn elementwise(len: usize, args: &[Known], tally: &mut Tally, kind: impl Fn(&[bo
 
 fn count_kink(p: &Program, e: &Equation<'_>, kink: &Kink, choice: Option<&Choice>, args: &[Known], tally: &mut Tally) {
     let joint = choice.map(|c| c.ties);
-    let kind = ItemKind::from(kink);
-    match kink {
-        Kink::MaxLinear { .. } => {
-            let len = |a: Atom| a.value().map(|v| p.shape(v).len());
-            let sizes: Vec<usize> = match kink {
-                Kink::MaxLinear { lane: Lane::Axis, rows } => {
-                    let columns = len(e.args[1]).or(len(e.args[0]).map(|n| n / rows)).unwrap_or(1);
-                    vec![rows * columns, columns]
-                }
-                _ => vec![1; e.args.len()],
+    let kind = ItemKind::Kink(kink.kind());
+    match kink.takes() {
+        Takes::Numbers => count_lanes(p, e, Lane::Args, args, kind, joint, tally),
+        Takes::Lane(lane) | Takes::Order(lane) => count_lanes(p, e, lane, args, kind, joint, tally),
+        Takes::Linear { lane, rows } => {
+            let sizes = match lane {
+                Lane::Args => vec![1; e.args.len()],
+                Lane::Axis => vec![rows * e.columns(p, rows), e.columns(p, rows)],
             };
             let values = args.iter().zip(&sizes).map(|(a, &n)| (0..n).filter(|&i| !a.get(i)).count()).sum::<usize>();
             tally.add(Item { kind, joint, size: sizes.iter().sum::<usize>() as u32, values: values as u32 }, 1);
         }
-        _ => match kink.lane() {
-            Some(lane) => count_lanes(p, e, lane, args, kind, joint, tally),
-            None => {
-                let mut plain = Tally::default();
-                elementwise(p.shape(e.first).len(), args, &mut plain, |_| kind);
-                plain.iter().for_each(|(item, n)| tally.add(Item { joint, ..item }, n));
-            }
-        },
     }
 }
 
+/// Counts one operation for each lane; single numbers of several arguments are one, too.
 fn count_lanes(
     p: &Program,
     e: &Equation<'_>,

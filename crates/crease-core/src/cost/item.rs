@@ -1,7 +1,7 @@
 //! The elementary operations as the paper counts them, and their prices: the appendix's tables, one row a line.
 
 use super::price::Price;
-use crate::op::{Algebra, Kink, Position, Selection, Slope, Smooth, Stair, Ties};
+use crate::op::{Algebra, KinkKind, Position, Selection, Slope, Smooth, Stair, Ties};
 use std::convert::Infallible;
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub struct Item {
 
 /// The kinds of elementary operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // named as in `Op` and `Kink`
+#[allow(missing_docs)] // named as in `Op`
 pub enum ItemKind {
     Add,
     Sub,
@@ -39,19 +39,7 @@ pub enum ItemKind {
     Neg,
     Smooth(Smooth),
     LogSumExp,
-    Relu,
-    TimesRelu,
-    Abs,
-    LeakyRelu,
-    Elu,
-    Max,
-    Min,
-    OrderStatistic,
-    Sort,
-    Norm1,
-    NormInf,
-    Norm2,
-    MaxLinear { rows: u32 },
+    Kink(KinkKind),
     Permute,
     Gather { of: u32 },
     Scatter,
@@ -62,23 +50,9 @@ pub enum ItemKind {
     Logic,
 }
 
-impl From<&Kink> for ItemKind {
-    fn from(k: &Kink) -> Self {
-        match k {
-            Kink::Relu => ItemKind::Relu,
-            Kink::TimesRelu => ItemKind::TimesRelu,
-            Kink::Abs => ItemKind::Abs,
-            Kink::LeakyRelu(_) => ItemKind::LeakyRelu,
-            Kink::Elu(_) => ItemKind::Elu,
-            Kink::Max(_) => ItemKind::Max,
-            Kink::Min(_) => ItemKind::Min,
-            Kink::OrderStatistic(..) => ItemKind::OrderStatistic,
-            Kink::Sort(_) => ItemKind::Sort,
-            Kink::Norm1(_) => ItemKind::Norm1,
-            Kink::NormInf(_) => ItemKind::NormInf,
-            Kink::Norm2(_) => ItemKind::Norm2,
-            Kink::MaxLinear { rows, .. } => ItemKind::MaxLinear { rows: *rows as u32 },
-        }
+impl From<KinkKind> for ItemKind {
+    fn from(kind: KinkKind) -> Self {
+        ItemKind::Kink(kind)
     }
 }
 
@@ -148,6 +122,48 @@ fn comparisons(n: i128) -> i128 {
     n * log - (1 << log) + 1
 }
 
+/// The price of a nonsmooth operation on n numbers.
+fn of_kink(kind: KinkKind, n: i128) -> Price {
+    match kind {
+        KinkKind::Relu => Price::new(0, 0, 1),
+        KinkKind::TimesRelu | KinkKind::Abs | KinkKind::LeakyRelu => Price::new(1, 0, 1),
+        KinkKind::Elu => Price::new(2, 1, 1),
+        KinkKind::Max | KinkKind::Min => Price::new(0, 0, n - 1),
+        KinkKind::OrderStatistic | KinkKind::Sort => Price::new(0, 0, comparisons(n)),
+        KinkKind::Norm1 => Price::new(2 * n - 1, 0, n),
+        KinkKind::NormInf => Price::new(n, 0, 2 * n - 1),
+        // n squares, n - 1 additions, the root
+        KinkKind::Norm2 => Price::new(2 * n - 1, 1, 0),
+        KinkKind::MaxLinear { rows } => {
+            let (m, n) = (i128::from(rows), n / (i128::from(rows) + 1));
+            Price::new(m * (2 * n - 1), 0, m - 1)
+        }
+    }
+}
+
+/// What its weights cost beyond its value: nothing for all that the appendix of the paper treats; sharing weight among ties has to find and
+/// count them.
+fn of_weights(kind: KinkKind, n: i128, ties: Ties) -> Price {
+    let shared = ties == Ties::Average;
+    match kind {
+        // whether it is 0, one inverse, n products with it
+        KinkKind::Norm2 => Price::new(n, 1, 1),
+        KinkKind::MaxLinear { rows } if shared => {
+            let m = i128::from(rows);
+            let n = n / (m + 1);
+            Price::new(m - 1 + 2 * m * n + (m - 1) * n, 1, m)
+        }
+        KinkKind::NormInf if shared => Price::new(2 * n - 1, 1, n),
+        KinkKind::Max | KinkKind::Min | KinkKind::OrderStatistic if shared => Price::new(n - 1, 1, n),
+        // where one member takes it all, it was found on the way
+        KinkKind::Max | KinkKind::Min | KinkKind::OrderStatistic => Price::default(),
+        KinkKind::NormInf | KinkKind::MaxLinear { .. } => Price::default(),
+        // so was the sign, or the place of each number
+        KinkKind::Relu | KinkKind::TimesRelu | KinkKind::Abs | KinkKind::LeakyRelu | KinkKind::Elu => Price::default(),
+        KinkKind::Sort | KinkKind::Norm1 => Price::default(),
+    }
+}
+
 /// What has no joint form, as a pattern.
 macro_rules! without_joint {
     () => {
@@ -177,8 +193,8 @@ impl Item {
     /// The paper's cost(g).
     ///
     /// ```
-    /// use crease_core::cost::{Item, ItemKind};
-    /// assert_eq!(Item::new(ItemKind::Norm1, 3, 3).price().to_string(), "5 + 3 c_relu");
+    /// use crease_core::{cost::Item, op::KinkKind};
+    /// assert_eq!(Item::new(KinkKind::Norm1.into(), 3, 3).price().to_string(), "5 + 3 c_relu");
     /// ```
     pub fn price(&self) -> Price {
         let n = i128::from(self.size);
@@ -187,19 +203,7 @@ impl Item {
             ItemKind::Div | ItemKind::Smooth(_) => Price::new(0, 1, 0),
             // the largest, then n differences, n exponentials, n - 1 additions, the logarithm, one addition
             ItemKind::LogSumExp => Price::new(2 * n, n + 1, n - 1),
-            ItemKind::Relu => Price::new(0, 0, 1),
-            ItemKind::TimesRelu | ItemKind::Abs | ItemKind::LeakyRelu => Price::new(1, 0, 1),
-            ItemKind::Elu => Price::new(2, 1, 1),
-            ItemKind::Max | ItemKind::Min => Price::new(0, 0, n - 1),
-            ItemKind::OrderStatistic | ItemKind::Sort => Price::new(0, 0, comparisons(n)),
-            ItemKind::Norm1 => Price::new(2 * n - 1, 0, n),
-            ItemKind::NormInf => Price::new(n, 0, 2 * n - 1),
-            // n squares, n - 1 additions, the root
-            ItemKind::Norm2 => Price::new(2 * n - 1, 1, 0),
-            ItemKind::MaxLinear { rows } => {
-                let (m, n) = (i128::from(rows), n / (i128::from(rows) + 1));
-                Price::new(m * (2 * n - 1), 0, m - 1)
-            }
+            ItemKind::Kink(kind) => of_kink(kind, n),
             ItemKind::Compare | ItemKind::Stair(_) | ItemKind::Where { .. } => Price::new(0, 0, 1),
             ItemKind::Position(Position::Largest | Position::Smallest) => Price::new(0, 0, n - 1),
             ItemKind::Position(Position::Order) => Price::new(0, 0, comparisons(n)),
@@ -210,42 +214,13 @@ impl Item {
         base + self.joint_extra()
     }
 
-    /// What the joint form costs beyond the value: nothing for all that the appendix of the paper treats; sharing weight
-    /// among ties has to find and count them.
+    /// What the joint form costs beyond the value.
     fn joint_extra(&self) -> Price {
         let n = i128::from(self.size);
         match (self.kind, self.joint) {
             (_, None) => Price::default(),
             (ItemKind::LogSumExp, Some(_)) => Price::new(0, n, 0),
-            // whether it is 0, one inverse, n products with it
-            (ItemKind::Norm2, Some(_)) => Price::new(n, 1, 1),
-            (ItemKind::MaxLinear { rows }, Some(Ties::Average)) => {
-                let m = i128::from(rows);
-                let n = n / (m + 1);
-                Price::new(m - 1 + 2 * m * n + (m - 1) * n, 1, m)
-            }
-            (ItemKind::NormInf, Some(Ties::Average)) => Price::new(2 * n - 1, 1, n),
-            (ItemKind::Max | ItemKind::Min | ItemKind::OrderStatistic, Some(Ties::Average)) => Price::new(n - 1, 1, n),
-            // where one member takes it all, it was found on the way
-            (
-                ItemKind::MaxLinear { .. }
-                | ItemKind::NormInf
-                | ItemKind::Max
-                | ItemKind::Min
-                | ItemKind::OrderStatistic,
-                Some(Ties::First | Ties::Last | Ties::Every),
-            ) => Price::default(),
-            // the sign, or the place of each number, was found on the way
-            (
-                ItemKind::Relu
-                | ItemKind::TimesRelu
-                | ItemKind::Abs
-                | ItemKind::LeakyRelu
-                | ItemKind::Elu
-                | ItemKind::Sort
-                | ItemKind::Norm1,
-                Some(_),
-            ) => Price::default(),
+            (ItemKind::Kink(kind), Some(ties)) => of_weights(kind, n, ties),
             (without_joint!(), Some(_)) => Price::default(),
         }
     }
@@ -266,19 +241,7 @@ impl Item {
             | ItemKind::Neg
             | ItemKind::Smooth(_)
             | ItemKind::LogSumExp
-            | ItemKind::Relu
-            | ItemKind::TimesRelu
-            | ItemKind::Abs
-            | ItemKind::LeakyRelu
-            | ItemKind::Elu
-            | ItemKind::Max
-            | ItemKind::Min
-            | ItemKind::OrderStatistic
-            | ItemKind::Sort
-            | ItemKind::Norm1
-            | ItemKind::NormInf
-            | ItemKind::Norm2
-            | ItemKind::MaxLinear { .. } => self.values,
+            | ItemKind::Kink(_) => self.values,
         }
     }
 
@@ -286,29 +249,16 @@ impl Item {
     pub fn joint_price(&self, mode: Mode, selection: &Selection) -> Price {
         let g = self.price();
         let more = |one, nonlin, relu| g.clone() + Price::new(one, nonlin, relu);
+        // derivatives of derivatives: the weights that are not piecewise constant
         let second = match (self.kind, self.joint) {
-            // derivatives of derivatives: the weights that are not piecewise constant
-            (ItemKind::Elu, Some(_)) => Some(more(5, 0, 1)),
-            (ItemKind::TimesRelu, Some(_)) => Some(more(4, 0, 1)),
-            (ItemKind::LogSumExp, Some(_)) => Some(g.clone() + Price::ones(6) * self.size),
-            // whether it is 0, its inverse, and for each member: w <w, dx> and dx, times that inverse
-            (ItemKind::Norm2, Some(_)) => Some(more(2, 1, 1) + Price::ones(6) * self.size),
-            (ItemKind::MaxLinear { .. }, Some(_)) => Some(g.clone() * 2 + Price::ones(4) * self.size),
-            // those of all others are constant
-            (
-                ItemKind::Relu
-                | ItemKind::Abs
-                | ItemKind::LeakyRelu
-                | ItemKind::Max
-                | ItemKind::Min
-                | ItemKind::OrderStatistic
-                | ItemKind::Sort
-                | ItemKind::Norm1
-                | ItemKind::NormInf,
-                Some(_),
-            ) => Some(g.clone()),
-            (without_joint!(), Some(_)) => Some(g.clone()),
             (_, None) => None,
+            (ItemKind::LogSumExp, Some(_)) => Some(g.clone() + Price::ones(6) * self.size),
+            (ItemKind::Kink(KinkKind::Elu), Some(_)) => Some(more(5, 0, 1)),
+            (ItemKind::Kink(KinkKind::TimesRelu), Some(_)) => Some(more(4, 0, 1)),
+            // whether it is 0, its inverse, and for each member: w <w, dx> and dx, times that inverse
+            (ItemKind::Kink(KinkKind::Norm2), Some(_)) => Some(more(2, 1, 1) + Price::ones(6) * self.size),
+            (ItemKind::Kink(KinkKind::MaxLinear { .. }), Some(_)) => Some(g.clone() * 2 + Price::ones(4) * self.size),
+            (ItemKind::Kink(_) | without_joint!(), Some(_)) => Some(g.clone()),
         };
         if let Some(price) = second {
             return price;
@@ -325,17 +275,13 @@ impl Item {
                 let branches = i128::from(self.predecessors());
                 more(-branches, 0, branches)
             }
-            ItemKind::Max | ItemKind::Min | ItemKind::NormInf | ItemKind::MaxLinear { .. } => {
-                Item { joint: Some(selection.max), ..*self }.price()
-            }
-            ItemKind::OrderStatistic => Item { joint: Some(selection.order), ..*self }.price(),
             ItemKind::LogSumExp => Item { joint: Some(Ties::First), ..*self }.price(),
-            ItemKind::Norm2 => {
-                let plain = Item { joint: Some(Ties::First), ..*self }.price();
-                // what is taken at 0 is multiplied by whether it is there, and added
-                match selection.norm2.iter().all(|x| x.is_zero()) {
-                    true => plain,
-                    false => plain + Price::new(2 * i128::from(self.size), 0, 1),
+            ItemKind::Kink(kind) => {
+                let plain = Item { joint: Some(selection.ties(kind)), ..*self }.price();
+                // what is taken where a norm is 0 is multiplied by whether it is there, and added
+                match kind == KinkKind::Norm2 && selection.norm2.iter().any(|x| !x.is_zero()) {
+                    true => plain + Price::new(2 * i128::from(self.size), 0, 1),
+                    false => plain,
                 }
             }
             // forward, the choice is made again for the tangents, as it is without a price for each of them
@@ -345,13 +291,6 @@ impl Item {
             | ItemKind::Sub
             | ItemKind::Mul
             | ItemKind::Neg
-            | ItemKind::Relu
-            | ItemKind::TimesRelu
-            | ItemKind::Abs
-            | ItemKind::LeakyRelu
-            | ItemKind::Elu
-            | ItemKind::Sort
-            | ItemKind::Norm1
             | ItemKind::Permute
             | ItemKind::Gather { .. }
             | ItemKind::Scatter => g,
@@ -371,19 +310,7 @@ impl Item {
             ItemKind::Neg => "neg",
             ItemKind::Smooth(f) => f.name(),
             ItemKind::LogSumExp => "logsumexp",
-            ItemKind::Relu => "relu",
-            ItemKind::TimesRelu => "times_relu",
-            ItemKind::Abs => "abs",
-            ItemKind::LeakyRelu => "leaky_relu",
-            ItemKind::Elu => "elu",
-            ItemKind::Max => "max",
-            ItemKind::Min => "min",
-            ItemKind::OrderStatistic => "order_statistic",
-            ItemKind::Sort => "sort",
-            ItemKind::Norm1 => "norm1",
-            ItemKind::NormInf => "norminf",
-            ItemKind::Norm2 => "norm2",
-            ItemKind::MaxLinear { .. } => "max_linear",
+            ItemKind::Kink(kind) => kind.facts().name,
             ItemKind::Permute => "permute",
             ItemKind::Gather { .. } => "take_along",
             ItemKind::Scatter => "add_along",
@@ -395,29 +322,13 @@ impl Item {
         };
         let tick = if self.joint.is_some() { "'" } else { "" };
         let fixed = match self.kind {
-            ItemKind::Add | ItemKind::Sub | ItemKind::Mul | ItemKind::Div | ItemKind::TimesRelu => Some(2),
+            ItemKind::Kink(kind) => kind.facts().arity,
+            ItemKind::Add | ItemKind::Sub | ItemKind::Mul | ItemKind::Div => Some(2),
             ItemKind::Compare | ItemKind::Logic => Some(0),
             ItemKind::Where { .. } => Some(3),
-            ItemKind::LogSumExp
-            | ItemKind::Max
-            | ItemKind::Min
-            | ItemKind::OrderStatistic
-            | ItemKind::Sort
-            | ItemKind::Norm1
-            | ItemKind::NormInf
-            | ItemKind::Norm2
-            | ItemKind::MaxLinear { .. }
-            | ItemKind::Permute
-            | ItemKind::Gather { .. }
-            | ItemKind::Scatter
-            | ItemKind::Position(_) => None,
-            ItemKind::Neg
-            | ItemKind::Smooth(_)
-            | ItemKind::Relu
-            | ItemKind::Abs
-            | ItemKind::LeakyRelu
-            | ItemKind::Elu
-            | ItemKind::Stair(_) => Some(1),
+            ItemKind::Neg | ItemKind::Smooth(_) | ItemKind::Stair(_) => Some(1),
+            ItemKind::LogSumExp | ItemKind::Position(_) => None,
+            ItemKind::Permute | ItemKind::Gather { .. } | ItemKind::Scatter => None,
         };
         match fixed {
             Some(n) if self.values < n => format!("{word}{tick}c"),

@@ -359,10 +359,7 @@ impl Lowering<'_> {
             Kink::Norm1(lane) | Kink::NormInf(lane) => {
                 let members = self.members(*lane, args)?;
                 let sizes = members.iter().map(|&x| self.abs(x)).collect::<Result<Vec<_>, _>>()?;
-                match kink {
-                    Kink::Norm1(_) => self.fold(&sizes, Self::add)?,
-                    _ => self.fold(&sizes, Self::max)?,
-                }
+                self.fold(&sizes, if matches!(kink, Kink::Norm1(_)) { Self::add } else { Self::max })?
             }
             Kink::Norm2(lane) if smooth => {
                 let members = self.members(*lane, args)?;
@@ -400,7 +397,9 @@ impl Lowering<'_> {
                 }
                 self.fold(&products, Self::max)?
             }
-            _ => return Ok(None),
+            Kink::TimesRelu | Kink::LeakyRelu(_) | Kink::Elu(_) | Kink::Norm2(_) | Kink::MaxLinear { .. } => {
+                return Ok(None);
+            }
         };
         Ok(Some(vec![one]))
     }

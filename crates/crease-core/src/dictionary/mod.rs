@@ -12,7 +12,7 @@ pub use lower::{LowerError, lower};
 use crate::cost::{Item, ItemKind, Tally, count_equation};
 use crate::flow::PerProgram;
 use crate::flow::constants::{self, Known, known};
-use crate::op::Smooth;
+use crate::op::{KinkKind, Smooth};
 use crate::program::{Program, ProgramId, Site};
 use std::collections::HashSet;
 use std::fmt;
@@ -56,7 +56,7 @@ impl Dictionary {
                 plain
                     && match item.kind {
                         ItemKind::Add | ItemKind::Sub => values == 2,
-                        ItemKind::Neg | ItemKind::Relu => values == 1,
+                        ItemKind::Neg | ItemKind::Kink(KinkKind::Relu) => values == 1,
                         _ => false,
                     }
             }
@@ -66,11 +66,11 @@ impl Dictionary {
                         && values > 0
                         && matches!(
                             item.kind,
-                            ItemKind::Smooth(Smooth::Inv | Smooth::Exp | Smooth::Log) | ItemKind::Relu
+                            ItemKind::Smooth(Smooth::Inv | Smooth::Exp | Smooth::Log) | ItemKind::Kink(KinkKind::Relu)
                         )
             }
             Dictionary::ReluDerived => {
-                Dictionary::Relu.contains(item) || item.kind == ItemKind::Relu && item.joint.is_some()
+                Dictionary::Relu.contains(item) || item.kind == KinkKind::Relu.into() && item.joint.is_some()
             }
             Dictionary::Extended => true,
         }

@@ -59,14 +59,12 @@ fn rewritten(p: &Program, mut views: Option<Views>) -> Result<Program, DiffError
 }
 
 fn mixed(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Kink(Kink::Sort(Lane::Args))
-            | Op::Joint(Kink::Sort(Lane::Args) | Kink::Norm2(Lane::Args) | Kink::MaxLinear { lane: Lane::Args, .. }, _)
-            | Op::Permute { lane: Lane::Args, .. }
-            | Op::Gather { lane: Lane::Args, .. }
-            | Op::LogSumExpJoint(Lane::Args)
-    )
+    let bends = match op {
+        Op::Joint(kink, _) => !kink.facts().has_constant_weights,
+        op => matches!(op, Op::LogSumExpJoint(_)),
+    };
+    // positions have no derivative
+    op.lane() == Some(Lane::Args) && (bends || op.keeps_lane()) && !matches!(op, Op::Position(..))
 }
 
 /// The same equation with its lanes along an axis.
@@ -104,18 +102,12 @@ fn along_axis(b: &mut Builder, p: &Program, e: &Equation<'_>, args: &[Atom]) -> 
         }
         op => {
             let lane = stack(b, args, &shape)?;
-            let op = match op {
-                Op::Kink(kink) => Op::Kink(kink.with_lane(Lane::Axis)),
-                Op::Joint(kink, choice) => Op::Joint(kink.with_lane(Lane::Axis), choice.clone()),
-                _ => Op::LogSumExpJoint(Lane::Axis),
-            };
-            let joint_sum = matches!(op, Op::LogSumExpJoint(_) | Op::Joint(Kink::Norm2(_), _));
-            let out = b.push(op, &[lane])?;
+            let out = b.push(op.with_lane(Lane::Axis), &[lane])?;
             let mut results = Vec::new();
             for (i, &r) in out.iter().enumerate() {
-                match (joint_sum, i) {
-                    (true, 0) => results.push(r),
-                    _ => results.extend(unstack(b, r, &shape, args.len())?),
+                match i == 0 && !op.keeps_lane() {
+                    true => results.push(r),
+                    false => results.extend(unstack(b, r, &shape, args.len())?),
                 }
             }
             Ok(results)

@@ -8,7 +8,7 @@ use super::linear::{Linear, Step};
 use super::ties::repeated;
 use crate::builder::{BuildError, Builder};
 use crate::number::Rational;
-use crate::op::{Algebra, Comparison, Kink, Lane, Op, Slope, Smooth};
+use crate::op::{Algebra, Comparison, Kink, Lane, Op, Slope, Smooth, Takes};
 use crate::program::Atom;
 use crate::shape::{Layout, broadcast_layout, sum_layout};
 
@@ -159,7 +159,7 @@ pub(super) fn linearize(
             if let Kink::Norm2(lane) = kink {
                 chosen_at_zero(b, *lane, &s.norm2, &mut results)?;
             }
-            let values = values_of(kink, &results);
+            let values = if op.keeps_lane() { results.len() / 2 } else { 1 };
             kinked(b, kink, &results, args, values)
         }
         Op::Joint(kink, choice) => {
@@ -206,15 +206,9 @@ pub(super) fn linearize(
                 // its lanes lie along an axis here
                 Kink::Norm2(_) => maps.extend(of_directions(b, &results)?),
                 // the other weights are constant wherever they have a derivative
-                Kink::Relu
-                | Kink::Abs
-                | Kink::LeakyRelu(_)
-                | Kink::Max(_)
-                | Kink::Min(_)
-                | Kink::OrderStatistic(..)
-                | Kink::Sort(_)
-                | Kink::Norm1(_)
-                | Kink::NormInf(_) => {}
+                Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) => {}
+                Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) | Kink::Sort(_) => {}
+                Kink::Norm1(_) | Kink::NormInf(_) => {}
             }
             Ok((results, maps))
         }
@@ -269,16 +263,6 @@ fn lane_length(b: &Builder, kink: &Kink, args: &[Atom]) -> usize {
     }
 }
 
-/// How many of the results of a joint operation are values rather than weights.
-fn values_of(kink: &Kink, results: &[Atom]) -> usize {
-    match kink {
-        Kink::Sort(_) => results.len() / 2,
-        Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => 1,
-        Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) | Kink::MaxLinear { .. } => 1,
-        Kink::Norm1(_) | Kink::NormInf(_) | Kink::Norm2(_) => 1,
-    }
-}
-
 /// The derivative of the values of a joint operation whose results are given; the first `keep` of them are returned.
 fn kinked(
     b: &mut Builder,
@@ -287,31 +271,21 @@ fn kinked(
     args: &[Atom],
     keep: usize,
 ) -> Result<Linearized, BuildError> {
-    let times = |arg: usize, w: Atom| Linear { arg, result: 0, steps: vec![Step::Times(w)] };
-    let maps = match kink {
-        Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => vec![times(0, results[1])],
-        Kink::TimesRelu => vec![times(0, results[1]), times(1, results[2])],
-        Kink::Sort(_) => {
+    let maps = match kink.takes() {
+        Takes::Numbers | Takes::Linear { lane: Lane::Args, .. } => {
+            return weighted(b, Lane::Args, results, args, keep);
+        }
+        Takes::Lane(lane) => return weighted(b, lane, results, args, keep),
+        Takes::Order(_) => {
             vec![Linear { arg: 0, result: 0, steps: vec![Step::Permute { permutation: results[1] }] }]
         }
-        Kink::MaxLinear { lane: Lane::Axis, .. } => {
+        Takes::Linear { lane: Lane::Axis, .. } => {
             let mut maps = Vec::new();
             for arg in 0..2 {
                 let axes = b.shape(results[1 + arg]).rank();
                 maps.push(Linear { arg, result: 0, steps: contract(b, results[1 + arg], axes)? });
             }
             maps
-        }
-        Kink::MaxLinear { lane: Lane::Args, .. } => {
-            results[1..].iter().enumerate().map(|(arg, &w)| times(arg, w)).collect()
-        }
-        Kink::Max(lane)
-        | Kink::Min(lane)
-        | Kink::OrderStatistic(lane, _)
-        | Kink::Norm1(lane)
-        | Kink::NormInf(lane)
-        | Kink::Norm2(lane) => {
-            return weighted(b, *lane, results, args, keep);
         }
     };
     Ok((results[..keep].to_vec(), maps))

@@ -9,9 +9,10 @@ use super::directional::{Companion, Sweep, Swept};
 use super::linear::Dual;
 use crate::builder::{BuildError, Builder};
 use crate::number::Rational;
-use crate::op::{Choice, Comparison, Kink, Lane, Logic, Op, Smooth, Ties};
+use crate::op::{Choice, Comparison, Kink, Lane, Logic, Op, Smooth, Takes, Ties};
 use crate::program::Atom;
 use crate::shape::{Layout, Shape};
+use crate::{kinks_of_numbers, kinks_on_lanes};
 
 /// A value, and its tangents.
 type Pair = (Atom, Atom);
@@ -124,50 +125,46 @@ impl Sweep {
                 None => None,
             });
         }
-        let (y, t) = match kink {
-            Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => {
+        let (y, t) = match kink.takes() {
+            Takes::Numbers if *kink == Kink::TimesRelu => self.times_relu(args, &moves)?,
+            Takes::Numbers => {
                 let t = self.moving(moves[0], args[0])?;
                 self.hinge(kink, args[0], t)?
             }
-            Kink::TimesRelu => self.times_relu(args, &moves)?,
-            Kink::Max(lane) => {
-                let (x, t) = self.stacked(*lane, args, &moves)?;
-                self.extreme(true, x, t)?
+            Takes::Lane(lane) | Takes::Order(lane) => {
+                let (x, t) = self.stacked(lane, args, &moves)?;
+                self.lanes(kink, x, t)?
             }
-            Kink::Min(lane) => {
-                let (x, t) = self.stacked(*lane, args, &moves)?;
-                self.extreme(false, x, t)?
-            }
-            Kink::OrderStatistic(lane, k) => {
-                let (x, t) = self.stacked(*lane, args, &moves)?;
-                let (y, t) = self.sorted(x, t)?;
-                (self.member(y, *k)?, self.member(t, *k)?)
-            }
-            Kink::Sort(lane) => {
-                let (x, t) = self.stacked(*lane, args, &moves)?;
-                self.sorted(x, t)?
-            }
-            Kink::Norm1(lane) => {
-                let (x, t) = self.stacked(*lane, args, &moves)?;
-                let (sizes, t) = self.hinge(&Kink::Abs, x, t)?;
-                let rank = self.b.shape(x).rank();
-                (self.b.sum(sizes, &[rank - 1])?, self.b.sum(t, &[rank])?)
-            }
-            Kink::NormInf(lane) => {
-                let (x, t) = self.stacked(*lane, args, &moves)?;
-                let (sizes, t) = self.hinge(&Kink::Abs, x, t)?;
-                self.extreme(true, sizes, t)?
-            }
-            Kink::Norm2(lane) => {
-                let (x, t) = self.stacked(*lane, args, &moves)?;
-                self.norm2(x, t)?
-            }
-            Kink::MaxLinear { lane, rows } => {
-                let (x, t) = self.products(*lane, *rows, args, &moves)?;
+            Takes::Linear { lane, rows } => {
+                let (x, t) = self.products(lane, rows, args, &moves)?;
                 self.extreme(true, x, t)?
             }
         };
         Ok((vec![y], vec![Companion::moving(Some(Dual::positive(t)))]))
+    }
+
+    /// A kink on lanes along the last axis.
+    fn lanes(&mut self, kink: &Kink, x: Atom, t: Atom) -> Result<Pair, DiffError> {
+        match kink {
+            Kink::Max(_) => self.extreme(true, x, t),
+            Kink::Min(_) => self.extreme(false, x, t),
+            Kink::Sort(_) => self.sorted(x, t),
+            Kink::OrderStatistic(_, k) => {
+                let (y, t) = self.sorted(x, t)?;
+                Ok((self.member(y, *k)?, self.member(t, *k)?))
+            }
+            Kink::Norm1(_) => {
+                let (sizes, t) = self.hinge(&Kink::Abs, x, t)?;
+                let rank = self.b.shape(x).rank();
+                Ok((self.b.sum(sizes, &[rank - 1])?, self.b.sum(t, &[rank])?))
+            }
+            Kink::NormInf(_) => {
+                let (sizes, t) = self.hinge(&Kink::Abs, x, t)?;
+                self.extreme(true, sizes, t)
+            }
+            Kink::Norm2(_) => self.norm2(x, t),
+            kinks_of_numbers!() | Kink::MaxLinear { .. } => unreachable!("`{}` takes no lane of numbers", kink.name()),
+        }
     }
 
     /// The Euclidean norm along the last axis. At 0 its derivative is the norm of the tangent. In a locked sweep it is written as what it is a
@@ -290,18 +287,7 @@ impl Sweep {
                 slope = self.b.add(slope, bent)?;
                 self.b.add(straight, curve)?
             }
-            Kink::Relu
-            | Kink::Abs
-            | Kink::LeakyRelu(_)
-            | Kink::TimesRelu
-            | Kink::Max(_)
-            | Kink::Min(_)
-            | Kink::OrderStatistic(..)
-            | Kink::Sort(_)
-            | Kink::Norm1(_)
-            | Kink::NormInf(_)
-            | Kink::Norm2(_)
-            | Kink::MaxLinear { .. } => {
+            Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) => {
                 if !left.is_zero() {
                     // one of the two is 0, so that nothing is rounded
                     let (one, left) = (self.b.constant(1), self.b.constant(left));
@@ -311,6 +297,7 @@ impl Sweep {
                 }
                 self.b.mul(x, slope)?
             }
+            Kink::TimesRelu | kinks_on_lanes!() => unreachable!("`{}` is no function of one number", kink.name()),
         };
         let all = self.spread(slope)?;
         Ok((y, self.b.mul(t, all)?))

@@ -3,7 +3,7 @@
 //! Going back through `where(x != 0, sin(x) / x, 1)` at 0, the adjoint of the quotient is 0 and its slope has no value. Their product has to be 0 all the
 //! same. So where an equation leads to a branch of a `where`, and something of it may be missing, products with adjoints are guarded: they are 0 where the adjoint is.
 
-use crate::op::{Kink, Op};
+use crate::op::Op;
 use crate::program::Program;
 
 /// Which equations need guarded products on the way back.
@@ -42,18 +42,15 @@ fn may_fail(op: &Op) -> bool {
         | Op::LogSumExp(_)
         | Op::LogSumExpJoint(_)
         | Op::Gather { .. }
-        | Op::Kink(Kink::Elu(_) | Kink::Norm2(_))
-        | Op::Joint(Kink::Elu(_) | Kink::Norm2(_), _)
         | Op::Call(_)
         | Op::Select(_)
         | Op::Scan(_) => true,
+        Op::Kink(kink) | Op::Joint(kink, _) => !kink.facts().is_straight,
         Op::Add
         | Op::Sub
         | Op::Mul
         | Op::Neg
         | Op::Stair(_)
-        | Op::Kink(_)
-        | Op::Joint(..)
         | Op::Permute { .. }
         | Op::Position(..)
         | Op::Where

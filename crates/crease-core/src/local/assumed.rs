@@ -7,7 +7,7 @@
 //! A choice by the sign of what is never negative is no choice if both branches agree at 0: `where(s > 0, sqrt(s), 0)` is the root of a sum of squares.
 
 use crate::builder::{BuildError, Builder};
-use crate::op::{Comparison, Kink, Op, Smooth};
+use crate::op::{Comparison, Op, Smooth};
 use crate::program::{Atom, Equation, Program, Value};
 use std::collections::HashMap;
 
@@ -165,7 +165,7 @@ impl<'p> Known<'p> {
     fn makes_nonnegative(&self, e: &Equation<'_>) -> bool {
         match e.op {
             Op::Smooth(f) => f.facts().is_nonnegative,
-            Op::Kink(Kink::Relu | Kink::Abs | Kink::Norm1(_) | Kink::Norm2(_) | Kink::NormInf(_)) => true,
+            Op::Kink(kink) => kink.facts().is_nonnegative,
             Op::Mul if self.number(e.args[0]) == self.number(e.args[1]) => true,
             Op::Add | Op::Mul | Op::Div => e.args.iter().all(|&a| self.is_never_negative(a)),
             _ => false,

@@ -18,10 +18,10 @@ impl Localizer<'_> {
         let (zero, one) = (Mixed::zero(), Mixed::one());
         let x = args[0];
         let derived = match kink {
-            Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => self.hinge(kink, kink, x)?,
+            Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => self.hinge(kink, x)?,
             Kink::TimesRelu => {
                 let (a, b) = (args[0], args[1]);
-                let (inner, class) = self.hinge(kink, &Kink::Relu, b)?;
+                let (inner, class) = self.hinge(kink, b)?;
                 let rectified = match self.compare(&b.value, &zero)? {
                     Ordering::Greater => b.value.clone(),
                     _ => zero,
@@ -39,7 +39,7 @@ impl Localizer<'_> {
                 let mut terms = Vec::with_capacity(args.len());
                 let mut class = Class::Constant;
                 for x in args {
-                    let size = self.hinge(kink, &Kink::Abs, x)?;
+                    let size = self.hinge(kink, x)?;
                     terms.push((&one, size.0));
                     class = class.max(size.1);
                 }
@@ -79,19 +79,21 @@ impl Localizer<'_> {
         Ok(vec![derived])
     }
 
-    /// A function of one number with its kink at 0, as the operation `kink` has it.
-    fn hinge(&mut self, kink: &Kink, shape: &Kink, x: &Local) -> Result<Derived, LocalError> {
+    /// The function of one number whose kink at 0 the operation has.
+    fn hinge(&mut self, kink: &Kink, x: &Local) -> Result<Derived, LocalError> {
         if x.class == Class::Constant {
             return Ok((self.zero, Class::Constant));
         }
         let zero = Mixed::zero();
         let order = self.compare(&x.value, &zero)?;
+        let none = "it is no function of one number";
+        let function = kink.hinge().ok_or_else(|| self.no_derivative(none))?;
         let side = |m: &Self, right: bool| -> Result<(Mixed, Class), LocalError> {
-            let both = shape.side(&x.value, right).map_err(|e| m.run_error(e.into()))?;
-            let (_, slope) = both.ok_or_else(|| m.no_derivative("it is no function of one number"))?;
+            let both = function.side(&x.value, right).map_err(|e| m.run_error(e.into()))?;
+            let (_, slope) = both.ok_or_else(|| m.no_derivative(none))?;
             let class = match slope.exact() {
                 Some(s) if s.is_zero() => Class::Constant,
-                _ if right || shape.is_straight() => x.class,
+                _ if right || function.facts().is_straight => x.class,
                 _ => x.class.bent(),
             };
             Ok((slope, class))

@@ -40,11 +40,7 @@ impl ActiveKink {
         let unit = |first: bool| if first { [1, 0] } else { [0, 1] }.map(Rational::from).to_vec();
         match &self.tie {
             Tie::Sides(kink) => {
-                let left = match kink {
-                    Kink::LeakyRelu(slope) | Kink::Elu(slope) => slope.clone(),
-                    Kink::Abs | Kink::Norm1(_) => Rational::from(-1),
-                    _ => Rational::ZERO,
-                };
+                let (_, left) = kink.hinge()?.side(&Rational::ZERO, false).ok()??;
                 // at = left + right share * (1 - left)
                 let share = (&selection.choice(kink).at_kink - &left).checked_div(&(Rational::ONE - &left))?;
                 Some(vec![Rational::ONE - &share, share])

@@ -1,6 +1,6 @@
 //! Shapes of results from shapes of arguments, and the one place that says which arguments an operation takes.
 
-use super::{Kink, Lane, Logic, Op, Position, Smooth, Ties};
+use super::{Kink, Lane, Logic, Op, Smooth, Takes, Ties};
 use crate::number::Rational;
 use crate::shape::{Shape, ShapeError};
 
@@ -135,8 +135,8 @@ pub fn infer(op: &Op, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {
         Op::Joint(kink, _) => joint(op, kink, args),
         Op::Permute { lane, .. } => permuted(op, *lane, args),
         Op::Gather { lane, of, scatter } => gathered(op, *lane, *of, *scatter, args),
-        Op::Position(Position::Largest | Position::Smallest, lane) => Ok(vec![reduced(op, *lane, args)?]),
-        Op::Position(Position::Order, lane) => rearranged(op, *lane, args),
+        Op::Position(_, lane) if op.keeps_lane() => rearranged(op, *lane, args),
+        Op::Position(_, lane) => Ok(vec![reduced(op, *lane, args)?]),
         Op::Constant(c) => match args {
             [] => Ok(vec![c.shape().clone()]),
             _ => Err(arity(op, "0", args.len())),
@@ -281,34 +281,30 @@ pub(crate) fn max_linear_size(rows: usize, lane: Lane, args: &[Option<&Shape>]) 
 }
 
 fn values(op: &Op, kink: &Kink, args: &[Option<&Shape>]) -> Result<Vec<Shape>, OpError> {
-    match kink {
-        Kink::Relu | Kink::Abs => Ok(vec![elementwise(op, args, 1)?]),
-        Kink::LeakyRelu(slope) => {
-            if *slope >= Rational::ONE {
-                return Err(parameter(op, format!("the slope must be below 1, got {slope}")));
-            }
-            Ok(vec![elementwise(op, args, 1)?])
-        }
-        Kink::Elu(scale) => {
-            if !scale.is_positive() {
-                return Err(parameter(op, format!("the scale must be positive, got {scale}")));
-            }
-            Ok(vec![elementwise(op, args, 1)?])
-        }
-        Kink::TimesRelu => Ok(vec![elementwise(op, args, 2)?]),
-        Kink::Max(lane) | Kink::Min(lane) | Kink::Norm1(lane) | Kink::NormInf(lane) | Kink::Norm2(lane) => {
-            Ok(vec![reduced(op, *lane, args)?])
-        }
-        Kink::OrderStatistic(lane, k) => {
-            let (shape, n) = lane_of(op, *lane, args)?;
-            if *k >= n {
+    if let Kink::LeakyRelu(slope) = kink
+        && *slope >= Rational::ONE
+    {
+        return Err(parameter(op, format!("the slope must be below 1, got {slope}")));
+    }
+    if let Kink::Elu(scale) = kink
+        && !scale.is_positive()
+    {
+        return Err(parameter(op, format!("the scale must be positive, got {scale}")));
+    }
+    match kink.takes() {
+        Takes::Numbers => Ok(vec![elementwise(op, args, kink.facts().arity.map_or(0, |n| n as usize))?]),
+        Takes::Lane(lane) => {
+            let (shape, n) = lane_of(op, lane, args)?;
+            if let Kink::OrderStatistic(_, k) = kink
+                && *k >= n
+            {
                 return Err(parameter(op, format!("there is no position {k} among {n} numbers (counted from 0)")));
             }
             Ok(vec![shape])
         }
-        Kink::Sort(lane) => rearranged(op, *lane, args),
-        Kink::MaxLinear { lane, rows } => match max_linear_size(*rows, *lane, args) {
-            Some(_) if *lane == Lane::Args && !common(op, args)?.is_scalar() => {
+        Takes::Order(lane) => rearranged(op, lane, args),
+        Takes::Linear { lane, rows } => match max_linear_size(rows, lane, args) {
+            Some(_) if lane == Lane::Args && !common(op, args)?.is_scalar() => {
                 Err(shapes(op, args, "given number by number, all must be scalars"))
             }
             Some(_) => Ok(vec![Shape::scalar()]),
@@ -324,23 +320,15 @@ fn joint(op: &Op, kink: &Kink, args: &[Option<&Shape>]) -> Result<Vec<Shape>, Op
     {
         return Err(parameter(op, "at 0 its derivative is 0; add what else it is to be there".into()));
     }
-    match kink {
-        Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => out.push(out[0].clone()),
-        Kink::TimesRelu => out.extend([out[0].clone(), out[0].clone()]),
-        Kink::Sort(_) => out.extend(out.clone()),
-        Kink::MaxLinear { lane: Lane::Axis, rows } => {
-            let (m, n) = max_linear_size(*rows, Lane::Axis, args).unwrap_or((1, 1));
+    match kink.takes() {
+        Takes::Order(_) => out.extend(out.clone()),
+        Takes::Linear { lane: Lane::Axis, rows } => {
+            let (m, n) = max_linear_size(rows, Lane::Axis, args).unwrap_or((1, 1));
             out.extend([Shape::new([m, n])?, Shape::new([n])?]);
         }
-        Kink::MaxLinear { lane: Lane::Args, .. } => out.extend(std::iter::repeat_n(Shape::scalar(), args.len())),
-        Kink::Max(lane)
-        | Kink::Min(lane)
-        | Kink::OrderStatistic(lane, _)
-        | Kink::Norm1(lane)
-        | Kink::NormInf(lane)
-        | Kink::Norm2(lane) => {
-            let value = out.swap_remove(0);
-            return with_weights(value, *lane, args);
+        Takes::Lane(lane) => return with_weights(out.swap_remove(0), lane, args),
+        Takes::Numbers | Takes::Linear { lane: Lane::Args, .. } => {
+            return with_weights(out.swap_remove(0), Lane::Args, args);
         }
     }
     Ok(out)

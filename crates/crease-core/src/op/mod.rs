@@ -6,19 +6,20 @@
 //! [`Kink`]; the same with its derivative, the paper's *gd*, is [`Op::Joint`]: one equation with several results, at the
 //! price of the kink alone wherever the appendix of the paper shows how.
 //!
-//! Which shapes go in and come out is in [`infer`]; meaning is in [`run`](crate::run()), rules are in
+//! What a kink is, whatever room asks, is in its row of facts ([`KinkFacts`]). Which shapes go in and come out is in [`infer`]; meaning is in [`run`](crate::run()), rules are in
 //! [`differentiate`](crate::differentiate), prices in [`cost`](crate::cost).
 
 pub(crate) mod infer;
+mod kinks;
 pub mod scan;
 mod selection;
 
 pub use crate::number::{Algebra, Edge, Facts, Numbers, Slope, Smooth, Stair};
 pub use infer::{OpError, infer};
+pub use kinks::{Kink, KinkFacts, KinkKind, Takes};
 pub use scan::Scan;
-pub use selection::{Selection, SelectionError};
+pub use selection::{Choice, Selection, SelectionError, Ties};
 
-use crate::number::{Number, NumberError, Rational};
 use crate::shape::{Layout, Shape};
 use std::fmt;
 use std::sync::Arc;
@@ -114,83 +115,6 @@ pub enum Lane {
     Args,
     /// As the last axis of one argument.
     Axis,
-}
-
-/// A nonsmooth operation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Kink {
-    /// `max(0, a)`.
-    Relu,
-    /// `a * relu(b)`, the form in which the paper prices ReLU.
-    TimesRelu,
-    /// The absolute value.
-    Abs,
-    /// `a` where positive, else `slope * a`.
-    LeakyRelu(Rational),
-    /// `a` where positive, else `scale * (exp(a) - 1)`.
-    Elu(Rational),
-    /// The largest of a lane.
-    Max(Lane),
-    /// The smallest of a lane.
-    Min(Lane),
-    /// The k-th smallest of a lane, counted from 0.
-    OrderStatistic(Lane, usize),
-    /// A lane in ascending order.
-    Sort(Lane),
-    /// The sum of the absolute values of a lane.
-    Norm1(Lane),
-    /// The largest absolute value of a lane.
-    NormInf(Lane),
-    /// The Euclidean norm of a lane: smooth but where all of it is 0. There its subgradients are the vectors of the unit ball, so that it is no
-    /// maximum of finitely many functions, as all the others are.
-    Norm2(Lane),
-    /// The largest entry of `A x`: max-m-linear. As arguments, A comes row by row, then x.
-    MaxLinear {
-        /// How A and x are given.
-        lane: Lane,
-        /// The number of linear functions.
-        rows: usize,
-    },
-}
-
-/// What a [`Op::Joint`] picks at its kink; made by a [`Selection`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Choice {
-    /// The derivative where an operation of one variable has its kink.
-    pub at_kink: Rational,
-    /// Which tied arguments take the weight.
-    pub ties: Ties,
-}
-
-/// Which of several tied arguments of a maximum take the derivative.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Ties {
-    /// The first of them.
-    First,
-    /// The last of them.
-    Last,
-    /// All of them, in equal parts.
-    Average,
-    /// All of them, each in full. Some frameworks do this; it is no element of any conservative gradient, and a
-    /// [`Selection`] that holds it is refused.
-    Every,
-}
-
-impl Ties {
-    /// The name in the text language.
-    pub fn name(self) -> &'static str {
-        match self {
-            Ties::First => "first",
-            Ties::Last => "last",
-            Ties::Average => "average",
-            Ties::Every => "every",
-        }
-    }
-
-    /// The convention of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Ties::First, Ties::Last, Ties::Average, Ties::Every].into_iter().find(|t| t.name() == name)
-    }
 }
 
 /// Which position in a lane is asked for.
@@ -464,7 +388,7 @@ impl Op {
     }
 
     /// The same operation with its lane given another way.
-    pub(crate) fn with_lane(&self, lane: Lane) -> Op {
+    pub fn with_lane(&self, lane: Lane) -> Op {
         match self {
             Op::LogSumExp(_) => Op::LogSumExp(lane),
             Op::LogSumExpJoint(_) => Op::LogSumExpJoint(lane),
@@ -474,6 +398,27 @@ impl Op {
             Op::Kink(kink) => Op::Kink(kink.with_lane(lane)),
             Op::Joint(kink, choice) => Op::Joint(kink.with_lane(lane), choice.clone()),
             plain!() | Op::Call(_) | Op::Select(_) | Op::Scan(_) => self.clone(),
+        }
+    }
+
+    /// Whether the lane is still there when the operation is done, in another order or at other positions; else one number of it is left.
+    pub fn keeps_lane(&self) -> bool {
+        match self {
+            Op::Kink(kink) | Op::Joint(kink, _) => matches!(kink.takes(), Takes::Order(_)),
+            Op::Permute { .. } | Op::Gather { .. } => true,
+            Op::Position(which, _) => *which == Position::Order,
+            Op::LogSumExp(_) | Op::LogSumExpJoint(_) => false,
+            plain!() | Op::Call(_) | Op::Select(_) | Op::Scan(_) => false,
+        }
+    }
+
+    /// For a joint operation with so many results: the operation that gives the values alone, and how many they are.
+    pub fn without_weights(&self, results: usize) -> Option<(Op, usize)> {
+        match self {
+            Op::Joint(kink, _) => Some((Op::Kink(kink.clone()), if self.keeps_lane() { results / 2 } else { 1 })),
+            Op::LogSumExpJoint(lane) => Some((Op::LogSumExp(*lane), 1)),
+            Op::LogSumExp(_) | Op::Kink(_) | Op::Permute { .. } | Op::Gather { .. } | Op::Position(..) => None,
+            plain!() | Op::Call(_) | Op::Select(_) | Op::Scan(_) => None,
         }
     }
 
@@ -494,107 +439,6 @@ impl Op {
             Op::Select(ids) => Op::Select(ids.iter().map(|&id| to(id)).collect()),
             Op::Scan(scan) => Op::Scan(Scan { body: to(scan.body), ..*scan }),
             plain!() | with_lane!() => self.clone(),
-        }
-    }
-}
-
-impl Kink {
-    /// The name in the text language.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Kink::Relu => "relu",
-            Kink::TimesRelu => "times_relu",
-            Kink::Abs => "abs",
-            Kink::LeakyRelu(_) => "leaky_relu",
-            Kink::Elu(_) => "elu",
-            Kink::Max(_) => "max",
-            Kink::Min(_) => "min",
-            Kink::OrderStatistic(..) => "order_statistic",
-            Kink::Sort(_) => "sort",
-            Kink::Norm1(_) => "norm1",
-            Kink::NormInf(_) => "norminf",
-            Kink::Norm2(_) => "norm2",
-            Kink::MaxLinear { .. } => "max_linear",
-        }
-    }
-
-    /// How the lane is given, for those that work on one.
-    pub fn lane(&self) -> Option<Lane> {
-        match self {
-            Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => None,
-            Kink::Max(l)
-            | Kink::Min(l)
-            | Kink::OrderStatistic(l, _)
-            | Kink::Sort(l)
-            | Kink::Norm1(l)
-            | Kink::NormInf(l)
-            | Kink::Norm2(l) => Some(*l),
-            Kink::MaxLinear { lane, .. } => Some(*lane),
-        }
-    }
-
-    /// Value and slope of a function of one number that has its kink at 0, as it continues from the right or from the left of it. Nothing
-    /// for operations of several numbers.
-    ///
-    /// ```
-    /// use crease_core::Kink;
-    /// assert_eq!(Kink::Abs.side(&-3.0, false), Ok(Some((3.0, -1.0))));
-    /// assert_eq!(Kink::TimesRelu.side(&-3.0, false), Ok(None));
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Where the numbers cannot hold the result.
-    pub fn side<N: Number>(&self, x: &N, right: bool) -> Result<Option<(N, N)>, NumberError> {
-        let one = N::one();
-        Ok(Some(match self {
-            Kink::Relu => (x.relu()?, if right { one } else { N::zero() }),
-            Kink::Abs => (x.abs()?, if right { one } else { one.neg() }),
-            Kink::LeakyRelu(_) | Kink::Elu(_) if right => (x.clone(), one),
-            Kink::LeakyRelu(slope) => {
-                let slope = N::from_rational(slope)?;
-                (slope.mul(x), slope)
-            }
-            Kink::Elu(scale) => {
-                let scale = N::from_rational(scale)?;
-                let grown = scale.mul(&x.exp()?);
-                (grown.sub(&scale), grown)
-            }
-            Kink::TimesRelu
-            | Kink::Max(_)
-            | Kink::Min(_)
-            | Kink::OrderStatistic(..)
-            | Kink::Sort(_)
-            | Kink::Norm1(_)
-            | Kink::NormInf(_)
-            | Kink::Norm2(_)
-            | Kink::MaxLinear { .. } => return Ok(None),
-        }))
-    }
-
-    /// Whether the operation is piecewise linear in its arguments, or a product of such.
-    pub fn is_straight(&self) -> bool {
-        match self {
-            Kink::Elu(_) | Kink::Norm2(_) => false,
-            Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Max(_) | Kink::Min(_) => true,
-            Kink::OrderStatistic(..) | Kink::Sort(_) | Kink::Norm1(_) | Kink::NormInf(_) | Kink::MaxLinear { .. } => {
-                true
-            }
-        }
-    }
-
-    /// The same operation with its lane given another way.
-    pub fn with_lane(&self, lane: Lane) -> Kink {
-        match self {
-            Kink::Max(_) => Kink::Max(lane),
-            Kink::Min(_) => Kink::Min(lane),
-            Kink::OrderStatistic(_, k) => Kink::OrderStatistic(lane, *k),
-            Kink::Sort(_) => Kink::Sort(lane),
-            Kink::Norm1(_) => Kink::Norm1(lane),
-            Kink::NormInf(_) => Kink::NormInf(lane),
-            Kink::Norm2(_) => Kink::Norm2(lane),
-            Kink::MaxLinear { rows, .. } => Kink::MaxLinear { lane, rows: *rows },
-            Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => self.clone(),
         }
     }
 }

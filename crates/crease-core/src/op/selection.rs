@@ -5,9 +5,51 @@
 //! paper and three frameworks. [`Selection::validate`] refuses what is no element of a conservative gradient of the
 //! operation: then the result of the chain rule would mean nothing.
 
-use super::{Choice, Kink, Ties};
+#[cfg(doc)]
+use super::Op;
+use super::{Kink, KinkKind};
 use crate::number::Rational;
 use std::fmt;
+
+/// What a [`Op::Joint`] picks at its kink; made by a [`Selection`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    /// The derivative where an operation of one variable has its kink.
+    pub at_kink: Rational,
+    /// Which tied arguments take the weight.
+    pub ties: Ties,
+}
+
+/// Which of several tied arguments of a maximum take the derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ties {
+    /// The first of them.
+    First,
+    /// The last of them.
+    Last,
+    /// All of them, in equal parts.
+    Average,
+    /// All of them, each in full. Some frameworks do this; it is no element of any conservative gradient, and a
+    /// [`Selection`] that holds it is refused.
+    Every,
+}
+
+impl Ties {
+    /// The name in the text language.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ties::First => "first",
+            Ties::Last => "last",
+            Ties::Average => "average",
+            Ties::Every => "every",
+        }
+    }
+
+    /// The convention of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Ties::First, Ties::Last, Ties::Average, Ties::Every].into_iter().find(|t| t.name() == name)
+    }
+}
 
 /// What is picked at each kind of kink; one selection gives one answer, forward and backward.
 ///
@@ -179,23 +221,25 @@ impl Selection {
             Kink::Abs | Kink::Norm1(_) | Kink::NormInf(_) => self.abs.clone(),
             Kink::LeakyRelu(slope) => between(slope, &self.leaky_relu),
             Kink::Elu(scale) => between(scale, &self.elu),
-            Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) | Kink::Sort(_) | Kink::MaxLinear { .. } => {
-                Rational::ZERO
-            }
-            // its choice is a vector, which rules add
-            Kink::Norm2(_) => Rational::ZERO,
+            Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) | Kink::Sort(_) => Rational::ZERO,
+            // the choice of a norm is a vector, which rules add
+            Kink::MaxLinear { .. } | Kink::Norm2(_) => Rational::ZERO,
         };
-        let ties = match kink {
-            Kink::Max(_) | Kink::Min(_) | Kink::NormInf(_) | Kink::MaxLinear { .. } => self.max,
-            Kink::OrderStatistic(..) => self.order,
-            Kink::Sort(_) if self.order == Ties::Last => Ties::Last,
+        Choice { at_kink, ties: self.ties(kink.kind()) }
+    }
+
+    /// Which tied members of an operation take the weight.
+    pub(crate) fn ties(&self, kind: KinkKind) -> Ties {
+        match kind {
+            KinkKind::Max | KinkKind::Min | KinkKind::NormInf | KinkKind::MaxLinear { .. } => self.max,
+            KinkKind::OrderStatistic => self.order,
+            KinkKind::Sort if self.order == Ties::Last => Ties::Last,
             // a permutation is one order or another, never shared
-            Kink::Sort(_) => Ties::First,
+            KinkKind::Sort => Ties::First,
             // no member of these ties with another
-            Kink::Relu | Kink::TimesRelu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => Ties::First,
-            Kink::Norm1(_) | Kink::Norm2(_) => Ties::First,
-        };
-        Choice { at_kink, ties }
+            KinkKind::Relu | KinkKind::TimesRelu | KinkKind::Abs | KinkKind::LeakyRelu | KinkKind::Elu => Ties::First,
+            KinkKind::Norm1 | KinkKind::Norm2 => Ties::First,
+        }
     }
 }
 

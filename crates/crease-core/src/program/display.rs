@@ -6,7 +6,7 @@
 
 use super::{Atom, Equation, Program, ProgramId, Value};
 use crate::number::Rational;
-use crate::op::{Choice, Kink, Lane, Logic, Op, Position, Scan, Smooth, Stair, Ties};
+use crate::op::{Choice, Kink, KinkKind, Lane, Logic, Op, Position, Scan, Smooth, Stair, Takes, Ties};
 use crate::shape::{Layout, Shape, broadcast_layout, concat_layouts, sum_layout, transpose_layout};
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
@@ -18,8 +18,9 @@ use std::sync::Arc;
 /// assert!(crease_core::program::reserved().any(|word| word == "sqrt"));
 /// ```
 pub fn reserved() -> impl Iterator<Item = &'static str> {
-    let tables = Smooth::NAMED.iter().map(|f| f.name()).chain(Stair::ALL.iter().map(|s| s.name()));
-    KEYWORDS.iter().chain(RESERVED).copied().chain(tables).chain(Position::ALL.iter().map(|p| p.name()))
+    let smooth = Smooth::NAMED.iter().map(|f| f.name()).chain(Stair::ALL.iter().map(|s| s.name()));
+    let kinks = KinkKind::ALL.iter().map(|k| k.facts().name).chain(Position::ALL.iter().map(|p| p.name()));
+    KEYWORDS.iter().chain(RESERVED).copied().chain(smooth).chain(kinks)
 }
 
 /// Words with a meaning in the grammar of the language.
@@ -49,20 +50,7 @@ const RESERVED: &[&str] = &[
     "div",
     "power",
     "logsumexp",
-    "relu",
-    "times_relu",
-    "abs",
-    "leaky_relu",
-    "elu",
-    "max",
-    "min",
-    "order_statistic",
     "median",
-    "sort",
-    "norm1",
-    "norm2",
-    "norminf",
-    "max_linear",
     "permute",
     "unpermute",
     "constant",
@@ -361,10 +349,15 @@ impl<'p> Printer<'p> {
             Kink::Elu(scale) => vec![("scale", literal(scale))],
             Kink::OrderStatistic(_, k) => vec![("k", k.to_string())],
             Kink::MaxLinear { lane: Lane::Args, rows } => vec![("rows", rows.to_string())],
-            _ => Vec::new(),
+            // a matrix has no other way to be given
+            Kink::MaxLinear { lane: Lane::Axis, .. } => Vec::new(),
+            Kink::Relu | Kink::TimesRelu | Kink::Abs => Vec::new(),
+            Kink::Max(_) | Kink::Min(_) | Kink::Sort(_) | Kink::Norm1(_) | Kink::NormInf(_) | Kink::Norm2(_) => {
+                Vec::new()
+            }
         };
-        if !matches!(kink, Kink::MaxLinear { .. }) {
-            named.extend(kink.lane().map(axis).unwrap_or_default());
+        if let Takes::Lane(lane) | Takes::Order(lane) = kink.takes() {
+            named.extend(axis(lane));
         }
         if let Some(choice) = choice {
             if !choice.at_kink.is_zero() {

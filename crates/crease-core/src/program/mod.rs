@@ -121,6 +121,12 @@ impl Equation<'_> {
         }
     }
 
+    /// How many columns a matrix of so many rows has that stands before a vector; one of the two may be a constant.
+    pub fn columns(&self, p: &Program, rows: usize) -> usize {
+        let len = |i: usize| self.args[i].value().map(|v| p.shape(v).len());
+        len(1).or(len(0).map(|n| n / rows)).unwrap_or(1)
+    }
+
     /// Its one result, for an operation that has only one.
     pub fn result(&self) -> Value {
         self.first

@@ -3,7 +3,7 @@
 use super::lanes::{self, Group};
 use super::{Arg, positions};
 use crate::number::{Number, NumberError, Rational};
-use crate::op::{Choice, Kink, Lane, Logic, Op, Position};
+use crate::op::{Choice, Kink, Lane, Logic, Op, Takes};
 use crate::program::{Equation, Program};
 use std::cmp::Ordering;
 
@@ -17,20 +17,10 @@ pub(crate) fn apply<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<'_, N>
 /// On how many elements or lanes an equation works, each on its own. Structure and products count as so many elements.
 pub(super) fn parts(p: &Program, e: &Equation<'_>) -> usize {
     let shape = p.shape(e.first);
-    match e.op {
-        Op::Kink(Kink::Sort(Lane::Axis))
-        | Op::Joint(Kink::Sort(Lane::Axis), _)
-        | Op::Permute { lane: Lane::Axis, .. }
-        | Op::Gather { lane: Lane::Axis, .. }
-        | Op::Position(Position::Order, Lane::Axis) => shape.split_last().map_or(1, |(rest, _)| rest.len()),
+    match e.op.lane() {
+        Some(Lane::Axis) if e.op.keeps_lane() => shape.split_last().map_or(1, |(rest, _)| rest.len()),
         // one result for each element, or for each lane
-        Op::Kink(_) | Op::Joint(..) | Op::Permute { .. } | Op::Gather { .. } | Op::Position(..) => shape.len(),
-        Op::LogSumExp(_) | Op::LogSumExpJoint(_) => shape.len(),
-        Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Neg | Op::Smooth(_) | Op::Stair(_) => shape.len(),
-        Op::Where | Op::Compare(_) | Op::Logic(_) => shape.len(),
-        Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. } => shape.len(),
-        // which are run by others
-        Op::Call(_) | Op::Select(_) | Op::Scan(_) => shape.len(),
+        Some(_) | None => shape.len(),
     }
 }
 
@@ -74,7 +64,7 @@ pub(super) fn apply_parts<N: Number>(p: &Program, e: &Equation<'_>, args: &[Arg<
         Op::LogSumExpJoint(lane) => lanes::each(p, e, *lane, args, len, |group| lanes::log_sum_exp(group, true)),
         Op::Permute { lane, inverse } => lanes::permute(p, e, *lane, *inverse, args, len),
         Op::Gather { lane, of, scatter } => positions::gather(p, e, *lane, *of, *scatter, args, len),
-        Op::Position(which, lane) => positions::position(p, e, *which, *lane, args, len),
+        Op::Position(which, lane) => lanes::each(p, e, *lane, args, len, |group| positions::position(*which, group)),
         Op::Constant(c) => {
             let number = |x: &f64| N::from_rational(&Rational::from_f64(*x).unwrap_or(Rational::ZERO));
             Ok(vec![c.data().iter().map(number).collect::<Result<_, _>>()?])
@@ -168,18 +158,9 @@ fn kinked<N: Number>(
     len: usize,
 ) -> Results<N> {
     let at = choice.map_or(Ok(N::zero()), |c| N::from_rational(&c.at_kink))?;
-    match kink {
-        Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => {
-            let (mut values, mut slopes) = (Vec::with_capacity(len), Vec::with_capacity(len));
-            for i in 0..len {
-                let (value, slope) = hinge(kink, args[0].get(i), &at)?;
-                values.push(value);
-                slopes.push(slope);
-            }
-            Ok(if choice.is_some() { vec![values, slopes] } else { vec![values] })
-        }
-        Kink::TimesRelu => {
-            let mut out = vec![Vec::with_capacity(len); if choice.is_some() { 3 } else { 1 }];
+    match kink.takes() {
+        Takes::Numbers if *kink == Kink::TimesRelu => {
+            let mut out = vec![Vec::with_capacity(len); e.results];
             for i in 0..len {
                 let (a, b) = (args[0].get(i), args[1].get(i));
                 let (rectified, slope) = hinge(&Kink::Relu, b, &at)?;
@@ -191,15 +172,19 @@ fn kinked<N: Number>(
             }
             Ok(out)
         }
-        Kink::MaxLinear { lane, rows } => lanes::max_linear(*lane, *rows, choice, args, p, e),
-        Kink::Sort(lane) => lanes::sort(p, e, *lane, choice, args, len),
-        Kink::Max(lane)
-        | Kink::Min(lane)
-        | Kink::OrderStatistic(lane, _)
-        | Kink::Norm1(lane)
-        | Kink::NormInf(lane)
-        | Kink::Norm2(lane) => {
-            lanes::each(p, e, *lane, args, len, |group: &Group<'_, N>| lanes::reduce(kink, group, choice, &at))
+        Takes::Numbers => {
+            let (mut values, mut slopes) = (Vec::with_capacity(len), Vec::with_capacity(len));
+            for i in 0..len {
+                let (value, slope) = hinge(kink, args[0].get(i), &at)?;
+                values.push(value);
+                slopes.push(slope);
+            }
+            Ok(if choice.is_some() { vec![values, slopes] } else { vec![values] })
+        }
+        Takes::Linear { lane, rows } => lanes::max_linear(lane, rows, choice, args, p, e),
+        Takes::Order(lane) => lanes::each(p, e, lane, args, len, |group: &Group<'_, N>| lanes::sort(group, choice)),
+        Takes::Lane(lane) => {
+            lanes::each(p, e, lane, args, len, |group: &Group<'_, N>| lanes::reduce(kink, group, choice, &at))
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Which kinks a run meets: the ties at which a derivative had to be picked.
 
 use super::{Arg, Observer, RunError, RunOptions, run_with};
+use crate::kinks_of_numbers;
 use crate::number::Number;
-use crate::op::{Kink, Lane, Op, Position, Stair};
+use crate::op::{Kink, Lane, Op, Position, Stair, Takes};
 use crate::program::Site;
 use crate::program::{Atom, Program, Value};
 use crate::tensor::Tensor;
@@ -114,26 +115,17 @@ impl<N: Number> Observer<N> for Watch {
             return self.hit(p, i, f.name(), count);
         }
         let (Op::Kink(kink) | Op::Joint(kink, _)) = e.op else { return };
-        match kink {
-            Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) => {
-                (0..len).filter(there).for_each(|k| count.note(args[0].get(k).compare(&N::zero())));
+        match kink.takes() {
+            // of a product, the last factor has the kink
+            Takes::Numbers => {
+                let last = &args[args.len() - 1];
+                (0..len).filter(there).for_each(|k| count.note(last.get(k).compare(&N::zero())));
             }
-            Kink::TimesRelu => (0..len).filter(there).for_each(|k| count.note(args[1].get(k).compare(&N::zero()))),
-            Kink::MaxLinear { .. } => self.max_linear(args, kink, results, &mut count),
-            Kink::Max(lane)
-            | Kink::Min(lane)
-            | Kink::OrderStatistic(lane, _)
-            | Kink::Norm1(lane)
-            | Kink::NormInf(lane)
-            | Kink::Norm2(lane)
-            | Kink::Sort(lane) => {
-                let n = super::apply::lane_size(p, &e, *lane);
-                let lanes = match (kink, lane) {
-                    (Kink::Sort(_), Lane::Axis) => len / n,
-                    _ => len,
-                };
-                for l in 0..lanes {
-                    let Some(members) = lane_members(args, *lane, n, l) else { continue };
+            Takes::Linear { lane, rows } => max_linear(args, lane, rows, results, &mut count),
+            Takes::Lane(lane) | Takes::Order(lane) => {
+                let n = super::apply::lane_size(p, &e, lane);
+                for l in 0..super::apply::parts(p, &e) {
+                    let Some(members) = lane_members(args, lane, n, l) else { continue };
                     let value = results[0].get(l);
                     note_lane(kink, &members, value, &mut count);
                 }
@@ -171,26 +163,26 @@ impl Watch {
         self.hit(p, equation, kink, count);
         self.hits[before..].iter_mut().for_each(|h| h.jump = true);
     }
+}
 
-    fn max_linear<N: Number>(&mut self, args: &[Arg<'_, N>], kink: &Kink, results: &[Vec<N>], count: &mut Count) {
-        let Kink::MaxLinear { lane, rows } = kink else { return };
-        if args.iter().any(|a| a.missing.is_some()) {
-            return;
-        }
-        let flat: Vec<&N> = match lane {
-            Lane::Args => args.iter().map(|a| a.get(0)).collect(),
-            Lane::Axis => {
-                let columns = if args[1].repeated { args[0].data.len() / rows } else { args[1].data.len() };
-                (0..rows * columns).map(|i| args[0].get(i)).chain((0..columns).map(|j| args[1].get(j))).collect()
-            }
-        };
-        let columns = flat.len() / (rows + 1);
-        let (a, x) = flat.split_at(rows * columns);
-        let dot = |row: &[&N]| row.iter().zip(x).map(|(a, x)| a.mul(x)).reduce(|s, y| s.add(&y));
-        let values: Vec<N> = a.chunks(columns).filter_map(dot).collect();
-        let members: Vec<&N> = values.iter().collect();
-        note_lane(&Kink::Max(*lane), &members, results[0].first(), count);
+/// Whether rows of a matrix times a vector tie for the largest.
+fn max_linear<N: Number>(args: &[Arg<'_, N>], lane: Lane, rows: usize, results: &[Vec<N>], count: &mut Count) {
+    if args.iter().any(|a| a.missing.is_some()) {
+        return;
     }
+    let flat: Vec<&N> = match lane {
+        Lane::Args => args.iter().map(|a| a.get(0)).collect(),
+        Lane::Axis => {
+            let columns = if args[1].repeated { args[0].data.len() / rows } else { args[1].data.len() };
+            (0..rows * columns).map(|i| args[0].get(i)).chain((0..columns).map(|j| args[1].get(j))).collect()
+        }
+    };
+    let columns = flat.len() / (rows + 1);
+    let (a, x) = flat.split_at(rows * columns);
+    let dot = |row: &[&N]| row.iter().zip(x).map(|(a, x)| a.mul(x)).reduce(|s, y| s.add(&y));
+    let values: Vec<N> = a.chunks(columns).filter_map(dot).collect();
+    let members: Vec<&N> = values.iter().collect();
+    note_lane(&Kink::Max(lane), &members, results[0].first(), count);
 }
 
 /// The members of a lane, if all of them have values.
@@ -268,17 +260,10 @@ fn note_lane<N: Number>(kink: &Kink, members: &[&N], value: Option<&N>, count: &
                 neighbours.map(|n| if n.contains(&Some(Ordering::Equal)) { Ordering::Equal } else { Ordering::Less }),
             );
         }
-        Kink::Max(_)
-        | Kink::Min(_)
-        | Kink::OrderStatistic(..)
-        | Kink::MaxLinear { .. }
-        | Kink::Relu
-        | Kink::TimesRelu
-        | Kink::Abs
-        | Kink::LeakyRelu(_)
-        | Kink::Elu(_) => {
+        Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) => {
             let against: Vec<_> = members.iter().map(|x| x.compare(value)).collect();
             count.note(tied(&against));
         }
+        kinks_of_numbers!() | Kink::MaxLinear { .. } => unreachable!("`{}` takes no lane of numbers", kink.name()),
     }
 }

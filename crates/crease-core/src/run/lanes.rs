@@ -2,6 +2,7 @@
 
 use super::Arg;
 use super::apply::lane_size;
+use crate::kinks_of_numbers;
 use crate::number::{Number, NumberError};
 use crate::op::{Choice, Kink, Lane, Ties};
 use crate::program::{Equation, Program};
@@ -20,8 +21,31 @@ pub(super) fn group<'a, N>(lane: Lane, n: usize, args: &[Arg<'a, N>], i: usize) 
     }
 }
 
-/// Applies a reduction to every lane. The closure gives the value, followed by one weight for each member if the
-/// equation wants weights.
+/// What the closure makes of each of so many lanes. Along an axis, values come one after the other, and so do weights or permutations, which follow them;
+/// else each number goes to a result of its own.
+pub(super) fn spread<N: Number>(
+    e: &Equation<'_>,
+    lane: Lane,
+    count: usize,
+    each: impl Fn(usize) -> Result<Vec<N>, NumberError>,
+) -> Results<N> {
+    let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
+    for i in 0..count {
+        let numbers = each(i)?;
+        let values = if e.op.keeps_lane() { numbers.len() / e.results } else { 1 };
+        let mut numbers = numbers.into_iter();
+        match lane {
+            Lane::Args => out.iter_mut().zip(numbers).for_each(|(list, x)| list.push(x)),
+            Lane::Axis => {
+                out[0].extend(numbers.by_ref().take(values));
+                out[1..].iter_mut().for_each(|list| list.extend(numbers.by_ref()));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The same for what works on the members of each lane alone.
 pub(super) fn each<N: Number>(
     p: &Program,
     e: &Equation<'_>,
@@ -31,16 +55,7 @@ pub(super) fn each<N: Number>(
     f: impl Fn(&Group<'_, N>) -> Result<Vec<N>, NumberError>,
 ) -> Results<N> {
     let n = lane_size(p, e, lane);
-    let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
-    for i in 0..count {
-        let mut numbers = f(&group(lane, n, args, i))?.into_iter();
-        out[0].extend(numbers.next());
-        match lane {
-            Lane::Axis if e.results == 2 => out[1].extend(numbers),
-            _ => out[1..].iter_mut().zip(numbers).for_each(|(list, x)| list.push(x)),
-        }
-    }
-    Ok(out)
+    spread(e, lane, count, |i| f(&group(lane, n, args, i)))
 }
 
 /// The value of a reduction and, if a choice is given, the weights of its members.
@@ -87,6 +102,7 @@ pub(super) fn reduce<N: Number>(
             }
             Ok(out)
         }
+        Kink::Max(_) => extreme(group, ties, Ordering::Greater),
         Kink::Min(_) => extreme(group, ties, Ordering::Less),
         Kink::OrderStatistic(_, k) => {
             let value = match order(group) {
@@ -100,15 +116,9 @@ pub(super) fn reduce<N: Number>(
             }
             Ok(out)
         }
-        // the others are not reductions, and have their own functions
-        Kink::Max(_)
-        | Kink::Relu
-        | Kink::TimesRelu
-        | Kink::Abs
-        | Kink::LeakyRelu(_)
-        | Kink::Elu(_)
-        | Kink::Sort(_)
-        | Kink::MaxLinear { .. } => extreme(group, ties, Ordering::Greater),
+        kinks_of_numbers!() | Kink::Sort(_) | Kink::MaxLinear { .. } => {
+            unreachable!("`{}` is no reduction", kink.name())
+        }
     }
 }
 
@@ -215,41 +225,22 @@ fn network<N: Number>(group: &Group<'_, N>) -> Result<Vec<N>, NumberError> {
     Ok(xs)
 }
 
-/// Sorting, with the permutation if a choice is given.
-pub(super) fn sort<N: Number>(
-    p: &Program,
-    e: &Equation<'_>,
-    lane: Lane,
-    choice: Option<&Choice>,
-    args: &[Arg<'_, N>],
-    count: usize,
-) -> Results<N> {
-    let n = lane_size(p, e, lane);
-    let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
-    for i in 0..count {
-        let members = group(lane, n, args, i);
-        let (sorted, perm) = match order(&members) {
-            Some(mut order) => {
-                if choice.is_some_and(|c| c.ties == Ties::Last) {
-                    reverse_ties(&mut order, &members);
-                }
-                let sorted: Vec<N> = order.iter().map(|&k| members[k].clone()).collect();
-                (sorted, order.iter().map(|&k| N::from_usize(k)).collect::<Vec<_>>())
+/// A lane in ascending order, then the permutation if a choice is given.
+pub(super) fn sort<N: Number>(members: &Group<'_, N>, choice: Option<&Choice>) -> Result<Vec<N>, NumberError> {
+    let (mut sorted, order) = match order(members) {
+        Some(mut order) => {
+            if choice.is_some_and(|c| c.ties == Ties::Last) {
+                reverse_ties(&mut order, members);
             }
-            None if choice.is_some() && !members.iter().any(|x| x.is_nan()) => return Err(NumberError::Undecided),
-            None => (network(&members)?, (0..n).map(N::from_usize).collect()),
-        };
-        match lane {
-            Lane::Axis => {
-                out[0].extend(sorted);
-                if choice.is_some() {
-                    out[1].extend(perm);
-                }
-            }
-            Lane::Args => out.iter_mut().zip(sorted.into_iter().chain(perm)).for_each(|(list, x)| list.push(x)),
+            (order.iter().map(|&k| members[k].clone()).collect(), order)
         }
+        None if choice.is_some() && !members.iter().any(|x| x.is_nan()) => return Err(NumberError::Undecided),
+        None => (network(members)?, (0..members.len()).collect()),
+    };
+    if choice.is_some() {
+        sorted.extend(order.into_iter().map(N::from_usize));
     }
-    Ok(out)
+    Ok(sorted)
 }
 
 fn reverse_ties<N: Number>(order: &mut [usize], members: &Group<'_, N>) {
@@ -264,11 +255,11 @@ fn reverse_ties<N: Number>(order: &mut [usize], members: &Group<'_, N>) {
     }
 }
 
-/// Puts what became of one lane to the results: one after the other, or one to each.
-pub(super) fn spread<N>(lane: Lane, out: &mut [Vec<N>], numbers: impl IntoIterator<Item = N>) {
+/// The lanes of positions that stand beside lanes of n numbers.
+pub(super) fn beside<'s, 'a, N>(lane: Lane, n: usize, args: &'s [Arg<'a, N>]) -> &'s [Arg<'a, N>] {
     match lane {
-        Lane::Axis => out[0].extend(numbers),
-        Lane::Args => out.iter_mut().zip(numbers).for_each(|(list, x)| list.push(x)),
+        Lane::Args => &args[n..],
+        Lane::Axis => &args[1..],
     }
 }
 
@@ -285,12 +276,8 @@ pub(super) fn permute<N: Number>(
         Lane::Args => e.args.len() / 2,
         Lane::Axis => p.shape(e.first).split_last().map_or(1, |(_, n)| n),
     };
-    let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
-    for i in 0..count {
-        let (members, perm) = match lane {
-            Lane::Args => (group(lane, n, args, i), group(lane, n, &args[n..], i)),
-            Lane::Axis => (group(lane, n, args, i), group(lane, n, &args[1..], i)),
-        };
+    spread(e, lane, count, |i| {
+        let (members, perm) = (group(lane, n, args, i), group(lane, n, beside(lane, n, args), i));
         let mut placed: Vec<Option<N>> = vec![None; n];
         for (k, position) in perm.iter().enumerate() {
             let at = position.to_f64();
@@ -301,9 +288,8 @@ pub(super) fn permute<N: Number>(
                 placed[k] = Some(members[at].clone());
             }
         }
-        spread(lane, &mut out, placed.into_iter().map(|x| x.unwrap_or_else(N::zero)));
-    }
-    Ok(out)
+        Ok(placed.into_iter().map(|x| x.unwrap_or_else(N::zero)).collect())
+    })
 }
 
 /// log(sum(exp)) with the largest member taken out, then the softmax if it is wanted.
@@ -331,10 +317,7 @@ pub(super) fn max_linear<N: Number>(
 ) -> Results<N> {
     let columns = match lane {
         Lane::Args => args.len() / (rows + 1),
-        Lane::Axis => {
-            let of = |i: usize| e.args[i].value().map(|v| p.shape(v).len());
-            of(1).or(of(0).map(|n| n / rows)).unwrap_or(1)
-        }
+        Lane::Axis => e.columns(p, rows),
     };
     let a = |r: usize, j: usize| match lane {
         Lane::Args => args[r * columns + j].get(0),

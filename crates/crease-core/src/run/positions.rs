@@ -1,8 +1,7 @@
 //! Positions in lanes: where numbers stand, and numbers where positions say.
 
 use super::Arg;
-use super::apply::lane_size;
-use super::lanes::{Group, group, order, spread};
+use super::lanes::{Group, beside, group, order, spread};
 use crate::number::{Number, NumberError};
 use crate::op::{Lane, Position};
 use crate::program::{Equation, Program};
@@ -31,35 +30,21 @@ fn number<N: Number>(k: usize, which: Position) -> Result<N, NumberError> {
     }
 }
 
-/// Where the largest, the smallest or all numbers of each lane stand. A lane with NaN has no largest number, and its order is the one in which it stands, as
+/// Where the largest, the smallest or all numbers of a lane stand. A lane with NaN has no largest number, and its order is the one in which it stands, as
 /// for a sort.
-pub(super) fn position<N: Number>(
-    p: &Program,
-    e: &Equation<'_>,
-    which: Position,
-    lane: Lane,
-    args: &[Arg<'_, N>],
-    count: usize,
-) -> Results<N> {
-    let n = lane_size(p, e, lane);
-    let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
-    for i in 0..count {
-        let members = group(lane, n, args, i);
-        let found = match which {
-            Position::Largest => vec![extreme(&members, which, Ordering::Greater)?],
-            Position::Smallest => vec![extreme(&members, which, Ordering::Less)?],
-            Position::Order => {
-                let order = match order(&members) {
-                    Some(order) => order,
-                    None if members.iter().any(|x| x.is_nan()) => (0..n).collect(),
-                    None => return Err(NumberError::Undecided),
-                };
-                order.into_iter().map(|k| number(k, which)).collect::<Result<_, _>>()?
-            }
-        };
-        spread(lane, &mut out, found);
+pub(super) fn position<N: Number>(which: Position, members: &Group<'_, N>) -> Result<Vec<N>, NumberError> {
+    match which {
+        Position::Largest => Ok(vec![extreme(members, which, Ordering::Greater)?]),
+        Position::Smallest => Ok(vec![extreme(members, which, Ordering::Less)?]),
+        Position::Order => {
+            let order = match order(members) {
+                Some(order) => order,
+                None if members.iter().any(|x| x.is_nan()) => (0..members.len()).collect(),
+                None => return Err(NumberError::Undecided),
+            };
+            order.into_iter().map(|k| number(k, which)).collect()
+        }
     }
-    Ok(out)
 }
 
 /// The first member that no other is ahead of.
@@ -93,18 +78,13 @@ pub(super) fn gather<N: Number>(
         Lane::Axis => e.args[1].value().and_then(|v| p.shape(v).split_last()).map_or(1, |(_, m)| m),
     };
     let n = if scatter { m } else { of };
-    let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
-    for i in 0..count {
-        let members = group(lane, n, args, i);
-        let positions = match lane {
-            Lane::Args => group(lane, m, &args[n..], i),
-            Lane::Axis => group(lane, m, &args[1..], i),
-        };
+    spread(e, lane, count, |i| {
+        let (members, positions) = (group(lane, n, args, i), group(lane, m, beside(lane, n, args), i));
         // without checks NaN travels on: what is read there is NaN, and what is added there may be anywhere
-        let placed: Vec<N> = match scatter {
+        match scatter {
             false => {
                 let read = |x: &&N| if x.is_nan() { Ok((*x).clone()) } else { Ok(members[index(*x, of)?].clone()) };
-                positions.iter().map(read).collect::<Result<_, NumberError>>()?
+                positions.iter().map(read).collect()
             }
             true => {
                 let mut cells = vec![N::zero(); of];
@@ -116,10 +96,8 @@ pub(super) fn gather<N: Number>(
                     let cell = &mut cells[index(*at, of)?];
                     *cell = cell.add(x);
                 }
-                cells
+                Ok(cells)
             }
-        };
-        spread(lane, &mut out, placed);
-    }
-    Ok(out)
+        }
+    })
 }

@@ -4,6 +4,7 @@ use crate::support::{outputs, rational};
 use crease_core::cost::{Item, ItemKind, Prices, cost, tally};
 use crease_core::differentiate::overhead;
 use crease_core::differentiate::{How, Mode, Selection, backprop};
+use crease_core::op::KinkKind;
 use crease_core::{Rational, Smooth, Tensor, inline};
 use crease_corpus::paper;
 use crease_corpus::random::{Rng, tied_point};
@@ -19,7 +20,7 @@ fn table_1_holds_exactly() {
         (ItemKind::Smooth(Smooth::Log), 1, 1, 4),
         (ItemKind::Smooth(Smooth::Exp), 1, 1, 3),
         (ItemKind::Smooth(Smooth::Inv), 1, 1, 5),
-        (ItemKind::Relu, 1, 1, 3),
+        (ItemKind::Kink(KinkKind::Relu), 1, 1, 3),
     ];
     let unit = Prices::unit();
     for (kind, size, values, expected) in table {

@@ -2,6 +2,7 @@
 
 use crease_core::cost::{Item, ItemKind, Mode, Price, Prices, cost};
 use crease_core::differentiate::{How, Selection, backprop, overhead};
+use crease_core::op::KinkKind;
 use crease_core::{Position, Rational, Smooth, Stair};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/prices.md");
@@ -24,23 +25,23 @@ fn items() -> Vec<Item> {
     list.extend(Smooth::NAMED.iter().map(|&f| of(f.into(), 1)));
     // all powers are priced alike
     list.push(of(Smooth::Power(3).into(), 1));
-    list.extend([ItemKind::Relu, ItemKind::Abs, ItemKind::LeakyRelu, ItemKind::Elu].map(|k| of(k, 1)));
-    list.push(of(ItemKind::TimesRelu, 2));
+    list.extend([KinkKind::Relu, KinkKind::Abs, KinkKind::LeakyRelu, KinkKind::Elu].map(|k| of(k.into(), 1)));
+    list.push(of(KinkKind::TimesRelu.into(), 2));
     list.extend(Stair::ALL.map(|s| of(ItemKind::Stair(s), 1)));
     list.push(of(ItemKind::Where { fixed: false }, 3));
     let lanes = [
-        ItemKind::Max,
-        ItemKind::Min,
-        ItemKind::OrderStatistic,
-        ItemKind::Sort,
-        ItemKind::Norm1,
-        ItemKind::Norm2,
-        ItemKind::NormInf,
+        KinkKind::Max.into(),
+        KinkKind::Min.into(),
+        KinkKind::OrderStatistic.into(),
+        KinkKind::Sort.into(),
+        KinkKind::Norm1.into(),
+        KinkKind::Norm2.into(),
+        KinkKind::NormInf.into(),
         ItemKind::LogSumExp,
     ];
     list.extend(lanes.map(|k| of(k, LANE)));
     // so many linear functions of so many numbers
-    list.push(of(ItemKind::MaxLinear { rows: LANE }, LANE * LANE + LANE));
+    list.push(of(KinkKind::MaxLinear { rows: LANE }.into(), LANE * LANE + LANE));
     list.extend(Position::ALL.map(|p| of(ItemKind::Position(p), LANE)));
     // as many positions as numbers
     list.push(of(ItemKind::Gather { of: LANE }, 2 * LANE));

@@ -322,14 +322,7 @@ impl<'p> Maker<'p> {
         let Some(arg) = e.args[0].value() else { return };
         let n = p.shape(arg).split_last().map_or(1, |(_, n)| n);
         let count = p.shape(arg).len() / n;
-        let op = match e.op {
-            Op::Kink(k) => Op::Kink(k.with_lane(Lane::Args)),
-            Op::Joint(k, c) => Op::Joint(k.with_lane(Lane::Args), c.clone()),
-            Op::LogSumExp(_) => Op::LogSumExp(Lane::Args),
-            Op::LogSumExpJoint(_) => Op::LogSumExpJoint(Lane::Args),
-            Op::Permute { inverse, .. } => Op::Permute { lane: Lane::Args, inverse: *inverse },
-            other => other.clone(),
-        };
+        let op = e.op.with_lane(Lane::Args);
         let name = format!("lanes{}", self.launches.len());
         let mut body = format!("  const unsigned i = (unsigned)THREAD;\n  if (i >= {count}u) return;\n");
         let mut buffers = Vec::new();

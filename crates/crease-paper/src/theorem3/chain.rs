@@ -16,6 +16,7 @@ use crease_core::cost::{ItemKind, Tally, cost, tally};
 use crease_core::dictionary::{Dictionary, LowerError, lower};
 use crease_core::differentiate::{DiffError, How, backprop};
 use crease_core::local::LocalError;
+use crease_core::op::KinkKind;
 use crease_core::random::SplitMix64;
 use crease_core::{Builder, InlineError, Program, Rational, Shape, inline, scalarize, simplify};
 use crease_oracles::OracleError;
@@ -274,7 +275,7 @@ pub fn prove(p: usize, derivatives: &Program, seed: u64) -> Result<Chain, ProofE
         return Err(ProofError::Shape { order: p, inputs, outputs });
     }
     let first = lower(&scalarize(&inline(derivatives)?)?, Dictionary::ReluDerived)?.renamed("directional");
-    let arithmetic = |kind| matches!(kind, ItemKind::Add | ItemKind::Mul | ItemKind::Relu);
+    let arithmetic = |kind| matches!(kind, ItemKind::Add | ItemKind::Mul | ItemKind::Kink(KinkKind::Relu));
     if let Some((item, _)) = tally(&first).iter().find(|(item, _)| !arithmetic(item.kind)) {
         return Err(ProofError::Dictionary(item.name()));
     }
@@ -328,7 +329,10 @@ pub fn prove(p: usize, derivatives: &Program, seed: u64) -> Result<Chain, ProofE
     push(&mut steps, Stage::Product, last, Some(bound), everywhere)?;
 
     let count = |i: usize, joint: bool| {
-        let relus = steps[i].tally.iter().filter(|(x, _)| x.kind == ItemKind::Relu && x.joint.is_some() == joint);
+        let relus = steps[i]
+            .tally
+            .iter()
+            .filter(|(x, _)| x.kind == ItemKind::Kink(KinkKind::Relu) && x.joint.is_some() == joint);
         relus.map(|(_, n)| n.to_u128().unwrap_or(u128::MAX) as usize).sum()
     };
     let (relu_derivatives, relus) = (count(0, true), count(2, false));

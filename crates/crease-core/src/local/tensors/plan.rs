@@ -397,16 +397,8 @@ impl Compiler<'_> {
             }
             Op::Stair(_) | Op::Position(..) | Op::Gather { .. } | Op::Where => return None,
             Op::Compare(_) | Op::Logic(_) | Op::Call(_) | Op::Select(_) | Op::Scan(_) => return None,
-            Op::Kink(
-                Kink::TimesRelu
-                | Kink::Elu(_)
-                | Kink::OrderStatistic(..)
-                | Kink::Sort(_)
-                | Kink::Norm1(_)
-                | Kink::NormInf(_)
-                | Kink::Norm2(_)
-                | Kink::MaxLinear { .. },
-            ) => return None,
+            Op::Kink(Kink::TimesRelu | Kink::Elu(_) | Kink::OrderStatistic(..) | Kink::Sort(_)) => return None,
+            Op::Kink(Kink::Norm1(_) | Kink::NormInf(_) | Kink::Norm2(_) | Kink::MaxLinear { .. }) => return None,
         })
     }
 }

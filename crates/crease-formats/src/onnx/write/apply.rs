@@ -4,7 +4,7 @@ use super::Element;
 use super::conv::Fused;
 use super::error::WriteError;
 use super::nodes::{Nodes, Tensor, With};
-use crease_core::op::{Choice, Comparison, Logic};
+use crease_core::op::{Choice, Comparison, Logic, Takes};
 use crease_core::{Atom, Equation, Kink, Lane, Layout, Op, Origin, Program, Site, Ties};
 use std::rc::Rc;
 
@@ -190,27 +190,22 @@ impl Writing {
                 let (a, b) = (self.numbers(f, e.args[0])?, self.numbers(f, e.args[1])?);
                 one(self.nodes.product(&a, *transpose_a, &b, *transpose_b, &dims))
             }
-            Op::Kink(kink) => match kink {
-                Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) | Kink::TimesRelu => {
+            Op::Kink(kink) => match kink.takes() {
+                Takes::Numbers => {
                     let args = e.args.iter().map(|&a| self.numbers(f, a)).collect::<Result<Vec<_>, _>>()?;
                     one(self.nodes.hinge(kink, &args)?)
                 }
-                Kink::Sort(lane) => {
-                    let x = self.lane(f, e, *lane)?;
+                Takes::Order(lane) => {
+                    let x = self.lane(f, e, lane)?;
                     let (sorted, _) = self.nodes.sorted(&x, false, false)?;
-                    several(self.nodes.unlane(*lane, Some(sorted), want)?)
+                    several(self.nodes.unlane(lane, Some(sorted), want)?)
                 }
-                Kink::MaxLinear { lane, rows } => {
-                    let (a, x) = self.linear(f, e, *lane, *rows)?;
+                Takes::Linear { lane, rows } => {
+                    let (a, x) = self.linear(f, e, lane, rows)?;
                     let values = self.nodes.rows_times(&a, &x)?;
                     one(self.nodes.reduce("ReduceMax", &values, &[0], false)?)
                 }
-                Kink::Max(lane)
-                | Kink::Min(lane)
-                | Kink::OrderStatistic(lane, _)
-                | Kink::Norm1(lane)
-                | Kink::NormInf(lane)
-                | Kink::Norm2(lane) => {
+                Takes::Lane(lane) => {
                     let short = match kink {
                         Kink::Max(Lane::Args) => Some("Max"),
                         Kink::Min(Lane::Args) => Some("Min"),
@@ -221,34 +216,29 @@ impl Writing {
                         let args: Vec<&Tensor> = args.iter().collect();
                         return one(self.nodes.node(name, &args, vec![], &dims));
                     }
-                    let x = self.lane(f, e, *lane)?;
+                    let x = self.lane(f, e, lane)?;
                     one(self.nodes.extreme(kink, &x)?)
                 }
             },
-            Op::Joint(kink, choice) => match kink {
-                Kink::Relu | Kink::Abs | Kink::LeakyRelu(_) | Kink::Elu(_) | Kink::TimesRelu => {
+            Op::Joint(kink, choice) => match kink.takes() {
+                Takes::Numbers => {
                     let args = e.args.iter().map(|&a| self.numbers(f, a)).collect::<Result<Vec<_>, _>>()?;
                     several(self.nodes.joint_hinge(kink, choice, &args, want)?)
                 }
-                Kink::Sort(lane) => self.joint_sort(f, e, *lane, choice, want),
-                Kink::MaxLinear { lane, rows } => {
-                    let (a, x) = self.linear(f, e, *lane, *rows)?;
-                    several(self.nodes.joint_linear(*lane, &a, &x, choice, want)?)
+                Takes::Order(lane) => self.joint_sort(f, e, lane, choice, want),
+                Takes::Linear { lane, rows } => {
+                    let (a, x) = self.linear(f, e, lane, rows)?;
+                    several(self.nodes.joint_linear(lane, &a, &x, choice, want)?)
                 }
-                Kink::Max(lane)
-                | Kink::Min(lane)
-                | Kink::OrderStatistic(lane, _)
-                | Kink::Norm1(lane)
-                | Kink::NormInf(lane)
-                | Kink::Norm2(lane) => {
-                    let x = self.lane(f, e, *lane)?;
+                Takes::Lane(lane) => {
+                    let x = self.lane(f, e, lane)?;
                     let value = self.nodes.extreme(kink, &x)?;
                     let weights = match want[1..].contains(&true) {
                         true => Some(self.nodes.weights(kink, choice, &x, &value)?),
                         false => None,
                     };
                     let mut all = vec![Some(value)];
-                    all.extend(self.nodes.unlane(*lane, weights, &want[1..])?);
+                    all.extend(self.nodes.unlane(lane, weights, &want[1..])?);
                     several(all)
                 }
             },

@@ -4,7 +4,7 @@ use super::Element;
 use super::error::WriteError;
 use super::nodes::{Nodes, Tensor, With};
 use crease_core::op::Choice;
-use crease_core::{Kink, Rational};
+use crease_core::{Kink, Rational, kinks_on_lanes};
 
 impl Nodes {
     /// The value of a kink that works element by element.
@@ -31,14 +31,7 @@ impl Nodes {
                 let left = self.binary("Sub", &left, &scale);
                 self.binary("Add", &right, &left)
             }
-            Kink::Max(_)
-            | Kink::Min(_)
-            | Kink::OrderStatistic(..)
-            | Kink::Sort(_)
-            | Kink::Norm1(_)
-            | Kink::NormInf(_)
-            | Kink::Norm2(_)
-            | Kink::MaxLinear { .. } => unreachable!("`{}` works on lanes", kink.name()),
+            kinks_on_lanes!() => unreachable!("`{}` works on lanes", kink.name()),
         })
     }
 
@@ -97,15 +90,7 @@ impl Nodes {
                 let left = self.elu_left(scale, x)?;
                 self.slope(x, &left, scale, &one, at)?
             }
-            Kink::TimesRelu
-            | Kink::Max(_)
-            | Kink::Min(_)
-            | Kink::OrderStatistic(..)
-            | Kink::Sort(_)
-            | Kink::Norm1(_)
-            | Kink::NormInf(_)
-            | Kink::Norm2(_)
-            | Kink::MaxLinear { .. } => unreachable!("`{}` has no single slope", kink.name()),
+            Kink::TimesRelu | kinks_on_lanes!() => unreachable!("`{}` has no single slope", kink.name()),
         }));
         Ok(out)
     }

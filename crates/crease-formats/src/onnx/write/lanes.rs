@@ -4,7 +4,7 @@ use super::apply::{Frame, Writing};
 use super::error::WriteError;
 use super::nodes::{INT64, Nodes, Tensor, With};
 use crease_core::op::Choice;
-use crease_core::{Atom, Equation, Kink, Lane, Ties};
+use crease_core::{Atom, Equation, Kink, Lane, Ties, kinks_of_numbers};
 
 impl Writing {
     /// The group that an operation works on, as the last axis.
@@ -34,8 +34,7 @@ impl Writing {
     ) -> Result<(Tensor, Tensor), WriteError> {
         match lane {
             Lane::Axis => {
-                let len = |i: usize| e.args[i].value().map(|v| f.p.shape(v).len());
-                let columns = len(1).or(len(0).map(|n| n / rows)).unwrap_or(1);
+                let columns = e.columns(f.p, rows);
                 let (a, x) = (self.numbers(f, e.args[0])?, self.numbers(f, e.args[1])?);
                 Ok((self.nodes.expand(&a, &[rows, columns])?, self.nodes.expand(&x, &[columns])?))
             }
@@ -155,13 +154,9 @@ impl Nodes {
                 let value = self.slice(&values, &ranges)?;
                 self.reshape(&value, &x.dims[..last[0]])
             }
-            Kink::Relu
-            | Kink::TimesRelu
-            | Kink::Abs
-            | Kink::LeakyRelu(_)
-            | Kink::Elu(_)
-            | Kink::Sort(_)
-            | Kink::MaxLinear { .. } => unreachable!("`{}` is no reduction", kink.name()),
+            kinks_of_numbers!() | Kink::Sort(_) | Kink::MaxLinear { .. } => {
+                unreachable!("`{}` is no reduction", kink.name())
+            }
         }
     }
 
@@ -184,13 +179,9 @@ impl Nodes {
                 Ok(self.binary("Mul", &shares, &sign))
             }
             Kink::Max(_) | Kink::Min(_) | Kink::OrderStatistic(..) => self.shares(x, &value, choice.ties),
-            Kink::Relu
-            | Kink::TimesRelu
-            | Kink::Abs
-            | Kink::LeakyRelu(_)
-            | Kink::Elu(_)
-            | Kink::Sort(_)
-            | Kink::MaxLinear { .. } => unreachable!("`{}` is no reduction", kink.name()),
+            kinks_of_numbers!() | Kink::Sort(_) | Kink::MaxLinear { .. } => {
+                unreachable!("`{}` is no reduction", kink.name())
+            }
         }
     }
 
