@@ -11,7 +11,7 @@
 //! would have stopped it.
 
 use crate::builder::{BuildError, Builder};
-use crate::op::{CalleeId, Choice, Kink, Lane, Op, Scan};
+use crate::op::{CalleeId, Choice, Kink, Lane, Op, Scan, calling, elementwise, with_lane};
 use crate::program::{Atom, Program, ProgramId, Site};
 use crate::shape::{Layout, Shape};
 use std::collections::HashMap;
@@ -269,27 +269,7 @@ impl Points {
                 reshaped.collect()
             }
             // element by element, or lane by lane along the last axis; what runs a program or takes nothing is not asked for here
-            Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Div
-            | Op::Neg
-            | Op::Smooth(_)
-            | Op::LogSumExp(_)
-            | Op::LogSumExpJoint(_)
-            | Op::Kink(_)
-            | Op::Joint(..)
-            | Op::Permute { .. }
-            | Op::Gather { .. }
-            | Op::Position(..)
-            | Op::Stair(_)
-            | Op::Where
-            | Op::Compare(_)
-            | Op::Logic(_)
-            | Op::Constant(_)
-            | Op::Call(_)
-            | Op::Select(_)
-            | Op::Scan(_) => {
+            elementwise!() | with_lane!() | calling!() | Op::Constant(_) => {
                 let atoms = self.spread_all(args)?;
                 self.b.push(op.clone(), &atoms)
             }

@@ -7,7 +7,7 @@ use crate::builder::{BuildError, Builder};
 use crate::flow::Made;
 use crate::inline::InlineError;
 use crate::number::Rational;
-use crate::op::{Kink, Lane, Op};
+use crate::op::{Kink, Lane, Op, calling, elementwise, with_lane};
 use crate::program::{Atom, Equation, Program};
 use crate::shape::Shape;
 use crate::unroll::{has_loops, unroll};
@@ -91,7 +91,8 @@ pub(crate) fn numbers(p: &Program) -> u128 {
     let inside = p.equations().map(|e| match e.op {
         Op::MatMul { .. } => 2 * e.multiplied(p),
         Op::Assemble { pieces, .. } => pieces.iter().map(|piece| piece.len() as u128).sum(),
-        _ => 0,
+        // one for each element of the result
+        elementwise!() | with_lane!() | calling!() | Op::Constant(_) | Op::View { .. } => 0,
     });
     inside.fold(values, u128::saturating_add)
 }
@@ -137,7 +138,7 @@ impl Scalars<'_> {
                 Ok(vec![cells.into_iter().map(|c| c.unwrap_or(zero)).collect()])
             }
             Op::MatMul { transpose_a, transpose_b } => self.matmul(e, *transpose_a, *transpose_b),
-            Op::Call(_) | Op::Select(_) | Op::Scan(_) => self.call(e),
+            calling!() => self.call(e),
             Op::Kink(Kink::MaxLinear { lane: Lane::Axis, rows })
             | Op::Joint(Kink::MaxLinear { lane: Lane::Axis, rows }, _) => {
                 let columns = e.columns(self.p, *rows);
@@ -151,7 +152,7 @@ impl Scalars<'_> {
             }
             Op::Gather { lane: Lane::Axis, .. } => self.gather(e),
             op if op.lane() == Some(Lane::Axis) => self.lanes(e, !op.keeps_lane()),
-            _ => self.elementwise(e, len),
+            elementwise!() | with_lane!() => self.elementwise(e, len),
         }
     }
 

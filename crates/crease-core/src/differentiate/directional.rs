@@ -40,7 +40,7 @@ use super::{DiffError, Selection};
 use crate::builder::{BuildError, Builder};
 use crate::flow::activity::needed;
 use crate::inline::inline;
-use crate::op::{CalleeId, Comparison, Op};
+use crate::op::{CalleeId, Comparison, Op, calling, elementwise, shaped};
 use crate::program::{Atom, Program, ProgramId, Site};
 use crate::shape::{Layout, Shape};
 use crate::unroll::{has_loops, unroll};
@@ -401,7 +401,7 @@ impl Sweep {
             Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Neg | Op::Smooth(_) => {}
             Op::LogSumExp(_) | Op::LogSumExpJoint(_) | Op::Kink(_) | Op::Joint(..) => {}
             Op::Permute { .. } | Op::Gather { .. } | Op::Constant(_) | Op::Assemble { .. } | Op::MatMul { .. } => {}
-            Op::Call(_) | Op::Select(_) | Op::Scan(_) => {}
+            calling!() => {}
         }
         if tangents.iter().all(Option::is_none) {
             // truth values as numbers, which do not move
@@ -413,26 +413,14 @@ impl Sweep {
         let absent = || Err(DiffError::NoDirectional { site: Box::new(site()) });
         match op {
             Op::Kink(kink) => self.kink(kink, args, &tangents),
-            Op::Joint(..) | Op::Permute { .. } | Op::Call(_) | Op::Select(_) | Op::Scan(_) => absent(),
+            Op::Joint(..) | Op::Permute { .. } | calling!() => absent(),
             // by the table of rules
-            Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Div
-            | Op::Neg
-            | Op::Smooth(_)
+            elementwise!()
+            | shaped!()
             | Op::LogSumExp(_)
             | Op::LogSumExpJoint(_)
             | Op::Gather { .. }
-            | Op::Stair(_)
-            | Op::Position(..)
-            | Op::Where
-            | Op::Compare(_)
-            | Op::Logic(_)
-            | Op::Constant(_)
-            | Op::View { .. }
-            | Op::Assemble { .. }
-            | Op::MatMul { .. } => {
+            | Op::Position(..) => {
                 let (results, maps) = linearize(&mut self.b, &Selection::default(), Direction::Forward, op, args)?;
                 let shapes: Vec<Shape> = results.iter().map(|&r| self.b.shape(r)).collect();
                 let mut c = Calculus { b: &mut self.b, lead: Some(self.s) };

@@ -4,7 +4,7 @@
 //! What a program returns depends on which of its inputs are constants, so a [`Walk`] looks at a program once for each such case,
 //! however often it is called, and on the way makes a [`Summary`] of it: a tally is one.
 
-use crate::op::{Kink, Lane, Op, Scan};
+use crate::op::{Kink, Lane, Op, Scan, calling, elementwise, with_lane};
 use crate::program::{Atom, Equation, Program, ProgramId};
 use crate::shape::Layout;
 use std::collections::HashMap;
@@ -75,7 +75,7 @@ pub(crate) fn results(p: &Program, e: &Equation<'_>, args: &[Known]) -> Vec<Know
         }
         Op::Gather { lane: Lane::Axis, .. } => return vec![gathered(p, e, args)],
         Op::MatMul { transpose_a, transpose_b } => return vec![product(p, e, *transpose_a, *transpose_b, args)],
-        _ => {}
+        elementwise!() | with_lane!() | calling!() | Op::Constant(_) => {}
     }
     let all = |i: usize| args.iter().all(|a| a.get(i));
     let n = match (e.op.lane(), e.args[0].value()) {

@@ -6,7 +6,7 @@
 //! directions. Otherwise there may be more: `abs(y - x^2) - abs(y)` has the directional derivative 0 at 0, but between the axis and
 //! the parabola its gradient is near (0, -2).
 
-use crate::op::{Op, Smooth};
+use crate::op::{Op, Smooth, calling, shaped};
 
 /// How a value depends on the inputs near the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,20 +53,7 @@ pub(crate) fn of_smooth(op: &Op, args: &[Class], zero: impl Fn(usize) -> bool) -
         Op::Smooth(_) => args[0].bent(),
         Op::LogSumExp(_) => Class::largest(args.iter().copied()).bent(),
         Op::Gather { .. } => Class::largest(args.iter().copied()),
-        Op::Kink(_)
-        | Op::Joint(..)
-        | Op::LogSumExpJoint(_)
-        | Op::Stair(_)
-        | Op::Position(..)
-        | Op::Where
-        | Op::Compare(_)
-        | Op::Logic(_)
-        | Op::Constant(_)
-        | Op::View { .. }
-        | Op::Assemble { .. }
-        | Op::MatMul { .. }
-        | Op::Call(_)
-        | Op::Select(_)
-        | Op::Scan(_) => return None,
+        Op::Kink(_) | Op::Joint(..) | Op::LogSumExpJoint(_) | Op::Stair(_) | Op::Position(..) => return None,
+        Op::Where | Op::Compare(_) | Op::Logic(_) | shaped!() | calling!() => return None,
     })
 }

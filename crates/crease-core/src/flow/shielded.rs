@@ -3,7 +3,7 @@
 //! Going back through `where(x != 0, sin(x) / x, 1)` at 0, the adjoint of the quotient is 0 and its slope has no value. Their product has to be 0 all the
 //! same. So where an equation leads to a branch of a `where`, and something of it may be missing, products with adjoints are guarded: they are 0 where the adjoint is.
 
-use crate::op::Op;
+use crate::op::{Op, calling, shaped};
 use crate::program::Program;
 
 /// Which equations need guarded products on the way back.
@@ -37,28 +37,9 @@ pub(crate) fn guarded(p: &Program) -> Vec<bool> {
 /// Whether an operation may have no value where its arguments have one, be it that it is too large. That a sum or a product may be too large is not looked at.
 fn may_fail(op: &Op) -> bool {
     match op {
-        Op::Div
-        | Op::Smooth(_)
-        | Op::LogSumExp(_)
-        | Op::LogSumExpJoint(_)
-        | Op::Gather { .. }
-        | Op::Call(_)
-        | Op::Select(_)
-        | Op::Scan(_) => true,
+        Op::Div | Op::Smooth(_) | Op::LogSumExp(_) | Op::LogSumExpJoint(_) | Op::Gather { .. } | calling!() => true,
         Op::Kink(kink) | Op::Joint(kink, _) => !kink.facts().is_straight,
-        Op::Add
-        | Op::Sub
-        | Op::Mul
-        | Op::Neg
-        | Op::Stair(_)
-        | Op::Permute { .. }
-        | Op::Position(..)
-        | Op::Where
-        | Op::Compare(_)
-        | Op::Logic(_)
-        | Op::Constant(_)
-        | Op::View { .. }
-        | Op::Assemble { .. }
-        | Op::MatMul { .. } => false,
+        Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Stair(_) | Op::Permute { .. } | Op::Position(..) => false,
+        Op::Where | Op::Compare(_) | Op::Logic(_) | shaped!() => false,
     }
 }

@@ -496,12 +496,13 @@ impl Localizer<'_> {
             return Ok(known[0].clone());
         }
         let (value, node) = match op {
+            Op::Add => (a.value.add(&b.value), self.linear(&[(&one, a.node), (&one, b.node)])?),
             Op::Sub if a.number == b.number => (Mixed::zero().at(self.precision.bits), self.zero),
             Op::Sub => (a.value.sub(&b.value), self.linear(&[(&one, a.node), (&one.neg(), b.node)])?),
             Op::Mul => (a.value.mul(&b.value), {
                 self.combination(&[(&b.value, b.number, a.node), (&a.value, a.number, b.node)])?
             }),
-            _ => (a.value.add(&b.value), self.linear(&[(&one, a.node), (&one, b.node)])?),
+            other => unreachable!("`{other}` is no sum, difference or product"),
         };
         self.check_finite(std::slice::from_ref(&value))?;
         let is_zero = |i: usize| [a, b][i].value.exact().is_some_and(Rational::is_zero);

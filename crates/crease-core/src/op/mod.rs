@@ -313,38 +313,53 @@ impl From<Kink> for Op {
     }
 }
 
-/// Operations that neither work on lanes nor run programs, as a pattern: a new one is in this list, in the next, or runs programs, and the compiler asks which.
-macro_rules! plain {
+/// Operations that work element by element, as a pattern. A new one is in this list or in one of the next three, and the compiler asks which.
+macro_rules! elementwise {
     () => {
-        Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Div
-            | Op::Neg
-            | Op::Smooth(_)
-            | Op::Stair(_)
-            | Op::Where
-            | Op::Compare(_)
-            | Op::Logic(_)
-            | Op::Constant(_)
-            | Op::View { .. }
-            | Op::Assemble { .. }
-            | Op::MatMul { .. }
+        $crate::op::Op::Add
+            | $crate::op::Op::Sub
+            | $crate::op::Op::Mul
+            | $crate::op::Op::Div
+            | $crate::op::Op::Neg
+            | $crate::op::Op::Smooth(_)
+            | $crate::op::Op::Stair(_)
+            | $crate::op::Op::Where
+            | $crate::op::Op::Compare(_)
+            | $crate::op::Op::Logic(_)
+    };
+}
+
+/// Operations whose results have shapes of their own.
+macro_rules! shaped {
+    () => {
+        $crate::op::Op::Constant(_)
+            | $crate::op::Op::View { .. }
+            | $crate::op::Op::Assemble { .. }
+            | $crate::op::Op::MatMul { .. }
     };
 }
 
 /// Operations that may work on lanes.
 macro_rules! with_lane {
     () => {
-        Op::LogSumExp(_)
-            | Op::LogSumExpJoint(_)
-            | Op::Kink(_)
-            | Op::Joint(..)
-            | Op::Permute { .. }
-            | Op::Gather { .. }
-            | Op::Position(..)
+        $crate::op::Op::LogSumExp(_)
+            | $crate::op::Op::LogSumExpJoint(_)
+            | $crate::op::Op::Kink(_)
+            | $crate::op::Op::Joint(..)
+            | $crate::op::Op::Permute { .. }
+            | $crate::op::Op::Gather { .. }
+            | $crate::op::Op::Position(..)
     };
 }
+
+/// Operations that run programs.
+macro_rules! calling {
+    () => {
+        $crate::op::Op::Call(_) | $crate::op::Op::Select(_) | $crate::op::Op::Scan(_)
+    };
+}
+
+pub(crate) use {calling, elementwise, shaped, with_lane};
 
 impl Op {
     /// The name of the operation in the text language, without the tick of a joint operation.
@@ -383,7 +398,7 @@ impl Op {
             Op::LogSumExp(lane) | Op::LogSumExpJoint(lane) | Op::Permute { lane, .. } => Some(*lane),
             Op::Gather { lane, .. } | Op::Position(_, lane) => Some(*lane),
             Op::Kink(kink) | Op::Joint(kink, _) => kink.lane(),
-            plain!() | Op::Call(_) | Op::Select(_) | Op::Scan(_) => None,
+            elementwise!() | shaped!() | calling!() => None,
         }
     }
 
@@ -397,7 +412,7 @@ impl Op {
             Op::Position(which, _) => Op::Position(*which, lane),
             Op::Kink(kink) => Op::Kink(kink.with_lane(lane)),
             Op::Joint(kink, choice) => Op::Joint(kink.with_lane(lane), choice.clone()),
-            plain!() | Op::Call(_) | Op::Select(_) | Op::Scan(_) => self.clone(),
+            elementwise!() | shaped!() | calling!() => self.clone(),
         }
     }
 
@@ -408,7 +423,7 @@ impl Op {
             Op::Permute { .. } | Op::Gather { .. } => true,
             Op::Position(which, _) => *which == Position::Order,
             Op::LogSumExp(_) | Op::LogSumExpJoint(_) => false,
-            plain!() | Op::Call(_) | Op::Select(_) | Op::Scan(_) => false,
+            elementwise!() | shaped!() | calling!() => false,
         }
     }
 
@@ -418,7 +433,7 @@ impl Op {
             Op::Joint(kink, _) => Some((Op::Kink(kink.clone()), if self.keeps_lane() { results / 2 } else { 1 })),
             Op::LogSumExpJoint(lane) => Some((Op::LogSumExp(*lane), 1)),
             Op::LogSumExp(_) | Op::Kink(_) | Op::Permute { .. } | Op::Gather { .. } | Op::Position(..) => None,
-            plain!() | Op::Call(_) | Op::Select(_) | Op::Scan(_) => None,
+            elementwise!() | shaped!() | calling!() => None,
         }
     }
 
@@ -428,7 +443,7 @@ impl Op {
             Op::Call(id) => std::slice::from_ref(id),
             Op::Select(ids) => ids,
             Op::Scan(scan) => std::slice::from_ref(&scan.body),
-            plain!() | with_lane!() => &[],
+            elementwise!() | shaped!() | with_lane!() => &[],
         }
     }
 
@@ -438,7 +453,7 @@ impl Op {
             Op::Call(id) => Op::Call(to(*id)),
             Op::Select(ids) => Op::Select(ids.iter().map(|&id| to(id)).collect()),
             Op::Scan(scan) => Op::Scan(Scan { body: to(scan.body), ..*scan }),
-            plain!() | with_lane!() => self.clone(),
+            elementwise!() | shaped!() | with_lane!() => self.clone(),
         }
     }
 }
