@@ -48,7 +48,7 @@ impl<'s> Parser<'s> {
         let make = |lane: Lane, n: usize| operation(function, lane, k.unwrap_or((n - 1) / 2), tick, choice.clone());
 
         // these keep their axis
-        let rearranges = matches!(function, Group::Sort | Group::Position(Position::Order));
+        let rearranges = make(Lane::Axis, 1).keeps_lane();
         let shape = self.builder.shape(atoms[0]);
         let axes = match &axis {
             Some(axis) => axes(axis, &shape)?,

@@ -45,24 +45,16 @@ pub(crate) enum Function {
     Dot,
     Elu,
     Gather,
+    /// What works on a group of numbers.
+    Group(Group),
     LeakyRelu,
-    LogSumExp,
     MatMul,
-    Max,
     MaxLinear,
     MaxPool,
     Mean,
-    Median,
-    Min,
     Mul,
     Neg,
-    Norm1,
-    NormInf,
-    Norm2,
-    OrderStatistic,
     Permute,
-    /// Where in a lane numbers stand.
-    Position(Position),
     Power,
     Prod,
     Put,
@@ -71,7 +63,6 @@ pub(crate) enum Function {
     Slice,
     /// A smooth function of one number.
     Smooth(Smooth),
-    Sort,
     /// A function that is constant between jumps.
     Stair(Stair),
     Std,
@@ -130,20 +121,24 @@ const TABLE: &[(&str, Function, &str)] = &[
     ("elu", Elu, "elu(x, scale=1)"),
     ("gather", Gather, "gather(x, [0, 2], axis=0), or gather(x, i, axis=0) with computed positions"),
     ("leaky_relu", LeakyRelu, "leaky_relu(x, slope=0.01)"),
-    ("logsumexp", LogSumExp, "logsumexp(a, b, ...), logsumexp(x) or logsumexp(x, axis=0)"),
+    ("logsumexp", Function::Group(Group::LogSumExp), "logsumexp(a, b, ...), logsumexp(x) or logsumexp(x, axis=0)"),
     ("matmul", MatMul, "matmul(a, b, transpose=first), or second, or both"),
-    ("max", Max, "max(a, b, ...), max(x) or max(x, axis=0)"),
+    ("max", Function::Group(Group::Max), "max(a, b, ...), max(x) or max(x, axis=0)"),
     ("max_linear", MaxLinear, "max_linear(A, x)"),
     ("maxpool", MaxPool, "maxpool(x, 2, stride=2, padding=0, dilation=1, ceil=0)"),
     ("mean", Mean, "mean(x) or mean(x, axis=0)"),
-    ("median", Median, "median(a, b, ...), median(x) or median(x, axis=0)"),
-    ("min", Min, "min(a, b, ...), min(x) or min(x, axis=0)"),
+    ("median", Function::Group(Group::Median), "median(a, b, ...), median(x) or median(x, axis=0)"),
+    ("min", Function::Group(Group::Min), "min(a, b, ...), min(x) or min(x, axis=0)"),
     ("mul", Mul, "mul(a, b)"),
     ("neg", Neg, "neg(x)"),
-    ("norm1", Norm1, "norm1(a, b, ...), norm1(x) or norm1(x, axis=0)"),
-    ("norm2", Norm2, "norm2(a, b, ...), norm2(x) or norm2(x, axis=0)"),
-    ("norminf", NormInf, "norminf(a, b, ...), norminf(x) or norminf(x, axis=0)"),
-    ("order_statistic", OrderStatistic, "order_statistic(a, b, ..., k=1) or order_statistic(x, k=1, axis=0)"),
+    ("norm1", Function::Group(Group::Norm1), "norm1(a, b, ...), norm1(x) or norm1(x, axis=0)"),
+    ("norm2", Function::Group(Group::Norm2), "norm2(a, b, ...), norm2(x) or norm2(x, axis=0)"),
+    ("norminf", Function::Group(Group::NormInf), "norminf(a, b, ...), norminf(x) or norminf(x, axis=0)"),
+    (
+        "order_statistic",
+        Function::Group(Group::OrderStatistic),
+        "order_statistic(a, b, ..., k=1) or order_statistic(x, k=1, axis=0)",
+    ),
     ("permute", Permute, "permute(x, positions, axis=-1) or permute(a, b, i, j)"),
     ("power", Power, "power(x, 2) or power(x, 1/3)"),
     ("prod", Prod, "prod(x) or prod(x, axis=0)"),
@@ -151,7 +146,7 @@ const TABLE: &[(&str, Function, &str)] = &[
     ("relu", Relu, "relu(x)"),
     ("reshape", Reshape, "reshape(x, [shape])"),
     ("slice", Slice, "x[0:2, :, ::2]"),
-    ("sort", Sort, "sort(a, b, ...) or sort(x, axis=-1)"),
+    ("sort", Function::Group(Group::Sort), "sort(a, b, ...) or sort(x, axis=-1)"),
     ("std", Std, "std(x) or std(x, axis=0)"),
     ("sub", Sub, "sub(a, b)"),
     ("sum", Sum, "sum(x) or sum(x, axis=0)"),
@@ -172,7 +167,7 @@ pub(crate) fn lookup(name: &str) -> Option<Function> {
     row.map(|i| TABLE[i].1)
         .or_else(|| Smooth::from_name(name).map(Function::Smooth))
         .or_else(|| Stair::from_name(name).map(Function::Stair))
-        .or_else(|| Position::from_name(name).map(Function::Position))
+        .or_else(|| Position::from_name(name).map(|which| Function::Group(Group::Position(which))))
         .or_else(|| Named::from_name(name).map(Function::Named))
 }
 
@@ -188,7 +183,7 @@ pub(crate) fn name(function: Function) -> &'static str {
     match function {
         Function::Smooth(f) => f.name(),
         Function::Stair(s) => s.name(),
-        Function::Position(which) => which.name(),
+        Function::Group(Group::Position(which)) => which.name(),
         Function::Named(f) => f.name(),
         other => row(other).0,
     }
@@ -199,7 +194,7 @@ pub(crate) fn usage(function: Function) -> String {
     match function {
         Function::Smooth(f) => format!("{}(x)", f.name()),
         Function::Stair(s) => format!("{}(x)", s.name()),
-        Function::Position(p) => format!("{0}(a, b, ...), {0}(x) or {0}(x, axis=0)", p.name()),
+        Function::Group(Group::Position(p)) => format!("{0}(a, b, ...), {0}(x) or {0}(x, axis=0)", p.name()),
         Function::Named(f) => f.usage(),
         other => row(other).2.into(),
     }
@@ -211,23 +206,10 @@ fn row(function: Function) -> &'static (&'static str, Function, &'static str) {
 
 /// Whether a function has a joint form, with a tick.
 pub(crate) fn has_joint(function: Function) -> bool {
-    matches!(
-        function,
-        Relu | Abs
-            | LeakyRelu
-            | Elu
-            | TimesRelu
-            | Max
-            | Min
-            | OrderStatistic
-            | Median
-            | Sort
-            | Norm1
-            | NormInf
-            | Norm2
-            | MaxLinear
-            | LogSumExp
-    )
+    match function {
+        Function::Group(group) => !matches!(group, Group::Position(_)),
+        other => matches!(other, Relu | Abs | LeakyRelu | Elu | TimesRelu | MaxLinear),
+    }
 }
 
 impl<'s> Parser<'s> {
@@ -279,28 +261,19 @@ impl<'s> Parser<'s> {
                 })?;
                 self.plain(Op::Smooth(f), args, 1)
             }
-            Relu => self.one_kink(Kink::Relu, tick, args, 1),
-            Abs => self.one_kink(Kink::Abs, tick, args, 1),
-            TimesRelu => self.one_kink(Kink::TimesRelu, tick, args, 2),
+            Relu => self.one_kink(Kink::Relu, tick, args),
+            Abs => self.one_kink(Kink::Abs, tick, args),
+            TimesRelu => self.one_kink(Kink::TimesRelu, tick, args),
             LeakyRelu => {
                 let slope = args.parameter("slope", "the slope")?;
                 let slope = slope.ok_or_else(|| args.fault("`leaky_relu` needs its slope".into()))?;
-                self.one_kink(Kink::LeakyRelu(slope), tick, args, 1)
+                self.one_kink(Kink::LeakyRelu(slope), tick, args)
             }
             Elu => {
                 let scale = args.parameter("scale", "the scale")?.unwrap_or(Rational::ONE);
-                self.one_kink(Kink::Elu(scale), tick, args, 1)
+                self.one_kink(Kink::Elu(scale), tick, args)
             }
-            Max => self.lane(Group::Max, tick, args),
-            Min => self.lane(Group::Min, tick, args),
-            OrderStatistic => self.lane(Group::OrderStatistic, tick, args),
-            Median => self.lane(Group::Median, tick, args),
-            Sort => self.lane(Group::Sort, tick, args),
-            Norm1 => self.lane(Group::Norm1, tick, args),
-            NormInf => self.lane(Group::NormInf, tick, args),
-            Norm2 => self.lane(Group::Norm2, tick, args),
-            LogSumExp => self.lane(Group::LogSumExp, tick, args),
-            Function::Position(which) => self.lane(Group::Position(which), tick, args),
+            Function::Group(function) => self.lane(function, tick, args),
             TakeAlong => self.along(false, args),
             AddAlong => self.along(true, args),
             TopK => self.top_k(args),
@@ -329,7 +302,8 @@ impl<'s> Parser<'s> {
     }
 
     /// A kink that is applied element by element, or the same with its derivative.
-    fn one_kink(&mut self, kink: Kink, tick: bool, mut args: Args<'s>, arity: usize) -> Result<Kind, TextError> {
+    fn one_kink(&mut self, kink: Kink, tick: bool, mut args: Args<'s>) -> Result<Kind, TextError> {
+        let arity = kink.facts().arity.map_or(0, |n| n as usize);
         if !tick {
             return self.plain(Op::Kink(kink), args, arity);
         }
