@@ -4,7 +4,7 @@ use crate::interrupt::Interrupt;
 use anyhow::{Result, ensure};
 use clap::Args;
 use crease::Limits;
-use crease::inspect::Numbers;
+use crease::inspect::{Ask, Numbers};
 use std::time::Duration;
 
 /// The flags that say in which numbers to compute.
@@ -77,6 +77,32 @@ impl TimeArgs {
             limits.set(name, *value)?;
         }
         within(limits, self.seconds)
+    }
+}
+
+/// The flags of a question about one output that is answered in one go.
+#[derive(Args)]
+pub struct OutputArgs {
+    /// The output that is asked about, counted from 0, where there are several
+    #[arg(long, value_name = "K")]
+    output: Option<usize>,
+
+    #[command(flatten)]
+    precision: PrecisionArgs,
+
+    #[command(flatten)]
+    time: TimeArgs,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl OutputArgs {
+    /// What is asked, and within which limits.
+    pub fn ask(&self) -> Result<Ask<'static>> {
+        let limits = self.time.within(self.precision.within(limits()))?;
+        Ok(Ask { output: self.output, limits, ..Ask::default() })
     }
 }
 

@@ -3,11 +3,11 @@
 use super::printed;
 use crate::along;
 use crate::fault;
-use crate::flags::{self, PrecisionArgs, TimeArgs};
+use crate::flags::OutputArgs;
 use crate::source::SourceArgs;
 use anyhow::Result;
 use clap::Args;
-use crease::inspect::{Ask, conservative};
+use crease::inspect::conservative;
 
 /// What automatic differentiation can return at a point
 ///
@@ -27,19 +27,8 @@ pub struct Conservative {
     #[arg(long, value_name = "VECTOR", allow_hyphen_values = true)]
     contains: Option<String>,
 
-    /// The output that is asked about, counted from 0, where there are several
-    #[arg(long, value_name = "K")]
-    output: Option<usize>,
-
     #[command(flatten)]
-    precision: PrecisionArgs,
-
-    #[command(flatten)]
-    time: TimeArgs,
-
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    asked: OutputArgs,
 }
 
 impl Conservative {
@@ -47,9 +36,7 @@ impl Conservative {
         let source = self.source.load()?;
         let inputs = source.inputs()?;
         let contains = self.contains.as_deref().map(|v| along::vector("--contains", v, &source)).transpose()?;
-        let limits = self.time.within(self.precision.within(flags::limits()))?;
-        let ask = Ask { output: self.output, limits, ..Ask::default() };
-        let answer = conservative(&source.program, &inputs, contains, &ask).map_err(fault::inspect)?;
-        Ok(printed(&answer, self.json))
+        let answer = conservative(&source.program, &inputs, contains, &self.asked.ask()?).map_err(fault::inspect)?;
+        Ok(printed(&answer, self.asked.json))
     }
 }

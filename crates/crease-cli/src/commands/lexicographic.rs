@@ -3,12 +3,12 @@
 use super::printed;
 use crate::along;
 use crate::fault;
-use crate::flags::{self, PrecisionArgs, TimeArgs};
+use crate::flags::OutputArgs;
 use crate::source::SourceArgs;
 use crate::vectors::Vectors;
 use anyhow::Result;
 use clap::Args;
-use crease::inspect::{Ask, Basis, lexicographic};
+use crease::inspect::{Basis, lexicographic};
 
 /// The lexicographic derivative at a point
 ///
@@ -40,19 +40,8 @@ pub struct Lexicographic {
     #[arg(long)]
     trace: bool,
 
-    /// The output that is asked about, counted from 0, where there are several
-    #[arg(long, value_name = "K")]
-    output: Option<usize>,
-
     #[command(flatten)]
-    precision: PrecisionArgs,
-
-    #[command(flatten)]
-    time: TimeArgs,
-
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    asked: OutputArgs,
 }
 
 impl Lexicographic {
@@ -65,9 +54,7 @@ impl Lexicographic {
             None => Some(self.along.iter().map(|d| along::vector("--along", d, &source)).collect::<Result<_>>()?),
         };
         let basis = Basis { directions, forward: self.forward, trace: self.trace };
-        let limits = self.time.within(self.precision.within(flags::limits()))?;
-        let ask = Ask { output: self.output, limits, ..Ask::default() };
-        let answer = lexicographic(&source.program, &inputs, &basis, &ask).map_err(fault::inspect)?;
-        Ok(printed(&answer, self.json))
+        let answer = lexicographic(&source.program, &inputs, &basis, &self.asked.ask()?).map_err(fault::inspect)?;
+        Ok(printed(&answer, self.asked.json))
     }
 }
