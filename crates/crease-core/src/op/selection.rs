@@ -5,13 +5,11 @@
 //! paper and three frameworks. [`Selection::validate`] refuses what is no element of a conservative gradient of the
 //! operation: then the result of the chain rule would mean nothing.
 
-#[cfg(doc)]
-use super::Op;
 use super::{Kink, KinkKind};
 use crate::number::Rational;
 use std::fmt;
 
-/// What a [`Op::Joint`] picks at its kink; made by a [`Selection`].
+/// What a [`Op::Joint`](super::Op::Joint) picks at its kink; made by a [`Selection`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
     /// The derivative where an operation of one variable has its kink.

@@ -30,9 +30,10 @@ pub(super) fn spread<N: Number>(
     each: impl Fn(usize) -> Result<Vec<N>, NumberError>,
 ) -> Results<N> {
     let mut out: Vec<Vec<N>> = vec![Vec::new(); e.results];
+    let keeps_lane = e.op.keeps_lane();
     for i in 0..count {
         let numbers = each(i)?;
-        let values = if e.op.keeps_lane() { numbers.len() / e.results } else { 1 };
+        let values = if keeps_lane { numbers.len() / e.results } else { 1 };
         let mut numbers = numbers.into_iter();
         match lane {
             Lane::Args => out.iter_mut().zip(numbers).for_each(|(list, x)| list.push(x)),
