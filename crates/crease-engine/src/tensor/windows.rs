@@ -234,11 +234,9 @@ impl<T: Float> Pack<'_, T> {
         }
         for o in (0..count).step_by(lanes) {
             let (b, wide) = block(o, count, most, lanes);
-            for c in (0..n).step_by(lanes) {
-                let from = &self.kernels[at + o * row as usize + c..];
-                let (size, out) = ((lanes.min(count - o), lanes.min(n - c)), &mut self.out[b * n + c * wide + o - b..]);
-                side_by_side::<T, I>(from, row as usize, size, out, wide, lanes);
-            }
+            let (from, out) = (&self.kernels[at + o * row as usize..], &mut self.out[b * n + o - b..]);
+            let (rows, apart) = (lanes.min(count - o), row as usize);
+            dispatch(Turn { from, apart, rows, columns: n, out, wide, filled: true, lanes });
         }
     }
 
@@ -323,13 +321,9 @@ fn channels<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, packed: &[T], su
                     true if I::REGISTERS >= 32 => part.times::<I, 2, 8>(&mut places, near, sums),
                     true => part.times::<I, 2, 6>(&mut places, near, sums),
                 }
-                for o in (b..count.min(b + wide)).step_by(lanes) {
-                    for at in (0..near).step_by(lanes) {
-                        let (sums, len) = (&sums[at * wide + o - b..], lanes.min(near - at));
-                        let (size, out) = ((len, lanes.min(count - o)), &mut planes[o * positions + from + at..]);
-                        side_by_side::<T, I>(sums, wide, size, out, positions, len);
-                    }
-                }
+                let (columns, out) = (wide.min(count - b), &mut planes[b * positions + from..]);
+                let (apart, wide) = (wide, positions);
+                dispatch(Turn { from: sums, apart, rows: near, columns, out, wide, filled: false, lanes });
             }
         }
     }
@@ -597,12 +591,8 @@ fn kernels<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T], 
     assert!(w.reach() <= image.len());
     for (i, bases) in w.bases.chunks_exact(conv.stretches).enumerate() {
         let planes = &values[i * count * positions..][..count * positions];
-        for o in (0..count).step_by(lanes) {
-            for at in (0..positions).step_by(lanes) {
-                let (from, size) = (&planes[o * positions + at..], (lanes.min(count - o), lanes.min(positions - at)));
-                side_by_side::<T, I>(from, positions, size, &mut packed[at * wide + o..], wide, lanes);
-            }
-        }
+        let (apart, columns) = (positions, positions);
+        dispatch(Turn { from: planes, apart, rows: count, columns, out: &mut *packed, wide, filled: true, lanes });
         let mut b = 0;
         while b < wide {
             // two registers of kernels for each number of the image, where few registers would else wait for numbers
@@ -633,22 +623,7 @@ fn kernels<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T], 
     }
 }
 
-/// A matrix of no more rows and columns than a register has lanes, its rows `apart`, transposed: the first `len` numbers of each column,
-/// from one to the next `wide` apart. Rows that do not exist are zero.
-#[inline(always)]
-fn side_by_side<T: Float, I: Isa>(
-    from: &[T],
-    apart: usize,
-    (rows, columns): (usize, usize),
-    out: &mut [T],
-    wide: usize,
-    len: usize,
-) {
-    let lanes = <T::V<I> as Simd<T>>::N;
-    dispatch(Turn { from, apart, rows, columns, out, wide, len, lanes });
-}
-
-/// [`side_by_side`], which is called in several places, compiled once.
+/// A matrix whose rows lie `apart`, transposed: its columns lie `wide` apart then. A kernel of its own, since it is needed in several.
 struct Turn<'a, T> {
     from: &'a [T],
     apart: usize,
@@ -656,25 +631,49 @@ struct Turn<'a, T> {
     columns: usize,
     out: &'a mut [T],
     wide: usize,
-    len: usize,
+    /// Whether columns are filled up with zeros to a multiple of the lanes.
+    filled: bool,
     /// How many lanes the registers have: all that there are, or half of them.
     lanes: usize,
+}
+
+impl<T: Float> Turn<'_, T> {
+    #[inline(always)]
+    fn turn<I: Isa>(self) {
+        let lanes = <T::V<I> as Simd<T>>::N;
+        for r in (0..self.rows).step_by(lanes) {
+            for c in (0..self.columns).step_by(lanes) {
+                let (rows, columns) = (lanes.min(self.rows - r), lanes.min(self.columns - c));
+                let len = if self.filled { lanes } else { rows };
+                let (from, out) = (&self.from[r * self.apart + c..], &mut self.out[c * self.wide + r..]);
+                square::<T, I>(from, self.apart, (rows, columns), out, self.wide, len);
+            }
+        }
+    }
 }
 
 impl<T: Float> Kernel for Turn<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        if narrow::<T, I>() && self.lanes < <T::V<I> as Simd<T>>::N {
-            turn::<T, I::Narrow>(self);
-        } else {
-            turn::<T, I>(self);
+        match narrow::<T, I>() && self.lanes < <T::V<I> as Simd<T>>::N {
+            true => self.turn::<I::Narrow>(),
+            false => self.turn::<I>(),
         }
     }
 }
 
+/// A matrix of no more rows and columns than a register has lanes, transposed: the first `len` numbers of each column.
+/// Rows that do not exist are zero.
 #[inline(always)]
-fn turn<T: Float, I: Isa>(Turn { from, apart, rows, columns, out, wide, len, .. }: Turn<'_, T>) {
+fn square<T: Float, I: Isa>(
+    from: &[T],
+    apart: usize,
+    (rows, columns): (usize, usize),
+    out: &mut [T],
+    wide: usize,
+    len: usize,
+) {
     let lanes = <T::V<I> as Simd<T>>::N;
     let mut all = [zero::<T, T::V<I>>(); WIDEST];
     for (k, row) in all.iter_mut().enumerate().take(lanes.min(rows)) {
