@@ -284,7 +284,7 @@ impl<T: Float> Kernel for Copy<'_, T> {
 ///
 /// Called in kernels only; lines must be good for a register full of numbers.
 #[inline(always)]
-unsafe fn turned<T: Float, V: Simd<T>>(from: impl Fn(usize) -> *const T, put: impl Fn(usize, V)) {
+pub(crate) unsafe fn turned<T: Float, V: Simd<T>>(from: impl Fn(usize) -> *const T, put: impl Fn(usize, V)) {
     // SAFETY: by the contract of the caller
     unsafe {
         let mut rows = [V::splat(T::ZERO); MOST_LANES];

@@ -42,14 +42,13 @@ impl<T: Float> Kernel for RunPool<'_, '_, T> {
         let values = p.write(pool.values);
         let (rows, step) = (pool.windows.along.size, pool.windows.along.stride as usize);
         let offsets = &pool.windows.offsets[..];
-        let reach = offsets.iter().max().copied().unwrap_or(0) as usize + (W - 1) * step;
+        let reach = offsets.iter().max().copied().unwrap_or(0) as usize + W * step;
         for (s, &base) in pool.windows.bases.iter().enumerate() {
             for from in (0..rows).step_by(W) {
                 let place = from.min(rows.saturating_sub(W));
                 let (len, start) = (W.min(rows - place), base as usize + place * step);
                 // numbers beyond the last row do no harm as long as they lie in the image
-                let inside = start + reach < image.len() && !pool.smallest;
-                let column = |o: usize| each(|i| if i < len { image[start + o + i * step] } else { T::ZERO });
+                let inside = start + reach <= image.len() && !pool.smallest;
                 let (best, winners) = match (step, pool.last) {
                     (1, false) if inside => {
                         contest::<T, false, false>(offsets, |o| evenly::<T, 1>(&image[start + o..]))
@@ -59,10 +58,15 @@ impl<T: Float> Kernel for RunPool<'_, '_, T> {
                         contest::<T, false, false>(offsets, |o| evenly::<T, 2>(&image[start + o..]))
                     }
                     (2, true) if inside => contest::<T, false, true>(offsets, |o| evenly::<T, 2>(&image[start + o..])),
-                    (_, false) if pool.smallest => contest::<T, true, false>(offsets, column),
-                    (_, true) if pool.smallest => contest::<T, true, true>(offsets, column),
-                    (_, false) => contest::<T, false, false>(offsets, column),
-                    (_, true) => contest::<T, false, true>(offsets, column),
+                    (_, last) => {
+                        let (image, width) = (&image[start..], (len, step));
+                        match (pool.smallest, last) {
+                            (true, false) => contest::<T, true, false>(offsets, |o| apart(&image[o..], width)),
+                            (true, true) => contest::<T, true, true>(offsets, |o| apart(&image[o..], width)),
+                            (false, false) => contest::<T, false, false>(offsets, |o| apart(&image[o..], width)),
+                            (false, true) => contest::<T, false, true>(offsets, |o| apart(&image[o..], width)),
+                        }
+                    }
                 };
                 give(&best, values, s * rows + place, len);
                 if let Some(b) = pool.winners {
@@ -76,11 +80,17 @@ impl<T: Float> Kernel for RunPool<'_, '_, T> {
 /// So many rows are worked on at once: fewer, and the compiler would take them one by one.
 const W: usize = WIDEST;
 
-/// Numbers that lie `STEP` apart.
+/// Numbers that lie `STEP` apart; so many as these are looked at in all lie there.
 #[inline(always)]
 fn evenly<T: Float, const STEP: usize>(x: &[T]) -> [T; W] {
-    let x = &x[..(W - 1) * STEP + 1];
+    let x = &x[..W * STEP];
     each(|i| x[i * STEP])
+}
+
+/// The first `len` numbers that lie `step` apart, and zeros.
+#[inline(always)]
+fn apart<T: Float>(x: &[T], (len, step): (usize, usize)) -> [T; W] {
+    each(|i| if i < len { x[i * step] } else { T::ZERO })
 }
 
 /// The largest (or smallest) of the columns in each row, and the number of the first (or last) column that has it.
@@ -89,9 +99,10 @@ fn contest<T: Float, const SMALLEST: bool, const LAST: bool>(
     offsets: &[u32],
     column: impl Fn(usize) -> [T; W],
 ) -> ([T; W], [T; W]) {
-    let (mut best, mut winners) = (column(offsets[0] as usize), [T::ZERO; W]);
-    for (c, &offset) in offsets.iter().enumerate().skip(1) {
-        let (x, number) = (column(offset as usize), T::from_usize(c));
+    let (mut best, mut winners, mut number) = (column(offsets[0] as usize), [T::ZERO; W], T::ZERO);
+    for &offset in &offsets[1..] {
+        let x = column(offset as usize);
+        number += T::ONE;
         for i in 0..W {
             let (a, b) = if SMALLEST { (-best[i], -x[i]) } else { (best[i], x[i]) };
             let better = if LAST { b >= a } else { b > a };

@@ -337,8 +337,13 @@ impl<T: Float> Kernel for Rows<'_, T> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let [k, n] = self.size;
-        if k * n <= NEAR && n >= <T::V<I> as Simd<T>>::N && <T::V<I> as Simd<T>>::N > 1 {
-            return self.in_registers::<I>();
+        let (lanes, half) = (<T::V<I> as Simd<T>>::N, <T::V<I::Narrow> as Simd<T>>::N);
+        if k * n <= NEAR && n >= lanes && lanes > 1 {
+            return self.in_registers::<I, 8>();
+        }
+        if k * n <= NEAR && n >= half && half < lanes {
+            // a row fills half a register
+            return self.in_registers::<I::Narrow, 2>();
         }
         let out = &mut self.out[self.to..][..n];
         let x = |l: usize| self.x[(self.at as isize + l as isize * self.step) as usize];
@@ -373,9 +378,9 @@ impl<T: Float> Kernel for Rows<'_, T> {
 const NEAR: usize = 1 << 14;
 
 impl<T: Float> Rows<'_, T> {
-    /// Columns in stretches whose sums stay in registers while all rows go by.
+    /// Columns in stretches of up to `MOST` registers, whose sums stay there while all rows go by.
     #[inline(always)]
-    fn in_registers<I: Isa>(mut self) {
+    fn in_registers<I: Isa, const MOST: usize>(mut self) {
         let ([k, n], lanes) = (self.size, <T::V<I> as Simd<T>>::N);
         let reach = (k as isize - 1) * self.step;
         let (low, high) = (self.at as isize + reach.min(0), self.at as isize + reach.max(0));
@@ -388,6 +393,7 @@ impl<T: Float> Rows<'_, T> {
             j = match (n - j).div_ceil(lanes) {
                 1 => self.stretch::<I, 1, 8>(j),
                 2 => self.stretch::<I, 2, 4>(j),
+                _ if MOST <= 2 => self.stretch::<I, 2, 4>(j),
                 3 => self.stretch::<I, 3, 3>(j),
                 4 => self.stretch::<I, 4, 2>(j),
                 5 => self.stretch::<I, 5, 2>(j),

@@ -7,6 +7,7 @@
 //! are computed, the lanes of a register are either rows that lie side by side, many kernels at a time, or kernels, several rows at a
 //! time: then it does not matter how rows lie, and short ones leave no lane empty. Kernels that are known beforehand are put in order then.
 
+use super::gemm::turned;
 use super::lower::Buf;
 use super::memory::Pointers;
 use crate::float::Float;
@@ -675,6 +676,13 @@ fn square<T: Float, I: Isa>(
     len: usize,
 ) {
     let lanes = <T::V<I> as Simd<T>>::N;
+    if rows.min(columns).min(len) == lanes {
+        let (from, out) = (&from[..(lanes - 1) * apart + lanes], &mut out[..(lanes - 1) * wide + lanes]);
+        let out = out.as_mut_ptr();
+        // SAFETY: both slices hold all of the square, just checked; called in kernels only
+        unsafe { turned::<T, T::V<I>>(|k| from[k * apart..].as_ptr(), |k, column| column.store(out.add(k * wide))) };
+        return;
+    }
     let mut all = [zero::<T, T::V<I>>(); WIDEST];
     for (k, row) in all.iter_mut().enumerate().take(lanes.min(rows)) {
         *row = some(from, k * apart, columns);
