@@ -45,21 +45,36 @@ pub enum Kink {
 
 /// Which nonsmooth operation it is, whatever its parameters and however its lane is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // named as in `Kink`
 pub enum KinkKind {
+    /// [`Kink::Relu`].
     Relu,
+    /// [`Kink::TimesRelu`].
     TimesRelu,
+    /// [`Kink::Abs`].
     Abs,
+    /// [`Kink::LeakyRelu`].
     LeakyRelu,
+    /// [`Kink::Elu`].
     Elu,
+    /// [`Kink::Max`].
     Max,
+    /// [`Kink::Min`].
     Min,
+    /// [`Kink::OrderStatistic`].
     OrderStatistic,
+    /// [`Kink::Sort`].
     Sort,
+    /// [`Kink::Norm1`].
     Norm1,
+    /// [`Kink::NormInf`].
     NormInf,
+    /// [`Kink::Norm2`].
     Norm2,
-    MaxLinear { rows: u32 },
+    /// [`Kink::MaxLinear`].
+    MaxLinear {
+        /// The number of linear functions.
+        rows: u32,
+    },
 }
 
 /// What is known of a nonsmooth operation: a row of the one table of them.
