@@ -480,14 +480,10 @@ fn moved(a: Operand, map: &[u32]) -> Operand {
     }
 }
 
-/// The number of values of a joint operation, and the operation that gives them alone.
+/// The number of values of a joint operation, and the operation that gives them alone. What a flat program has besides operations is not joint.
 fn without_weights(op: &FlatOp, results: u32) -> Option<(u32, FlatOp)> {
-    match op {
-        FlatOp::Op(Op::Joint(kink @ Kink::Sort(_), _)) => Some((results / 2, FlatOp::Op(Op::Kink(kink.clone())))),
-        FlatOp::Op(Op::Joint(kink, _)) => Some((1, FlatOp::Op(Op::Kink(kink.clone())))),
-        FlatOp::Op(Op::LogSumExpJoint(lane)) => Some((1, FlatOp::Op(Op::LogSumExp(*lane)))),
-        _ => None,
-    }
+    let FlatOp::Op(op) = op else { return None };
+    op.without_weights(results as usize).map(|(op, values)| (values as u32, FlatOp::Op(op)))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use crate::float::Float;
 use crate::isa::{Isa, Kernel, Simd, each};
+use crate::kernel::registers::WIDEST;
 
 /// Inner products of rows that begin `row` apart with `x`; number `i` goes to `out[to + i * step]`.
 pub(crate) struct Dots<'a, T> {
@@ -20,8 +21,6 @@ pub(crate) struct Dots<'a, T> {
     pub step: isize,
 }
 
-/// Room for the lanes of the widest register.
-const WIDEST: usize = 16;
 /// Rows of fewer numbers are short.
 const SHORT: usize = 512;
 

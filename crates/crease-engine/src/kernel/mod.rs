@@ -7,3 +7,4 @@ pub(crate) mod lanes;
 pub(crate) mod math;
 pub(crate) mod moves;
 pub(crate) mod order;
+pub(crate) mod registers;

@@ -8,17 +8,23 @@
 use super::product::View;
 use crate::float::Float;
 use crate::isa::{Isa, Kernel, Simd, dispatch};
+use crate::kernel::registers::{Turn, WIDEST};
 
 /// The inner dimension is taken in stretches of so many.
 const DEEP: usize = 256;
 /// So many rows stay in the second cache.
 const TALL: usize = 96;
 /// The most columns of a tile: two registers of the widest kind.
-const WIDE: usize = 32;
+const WIDE: usize = 2 * WIDEST;
 /// The second matrix is copied if the first has so many rows.
 const ROWS_REPAY: usize = 48;
 /// The first matrix is copied if the second has so many columns.
 const COLUMNS_REPAY: usize = 64;
+
+/// With so many registers tiles are those of the first kind.
+const MANY: usize = 32;
+/// The rows of tiles where there are many registers, and where there are few: of most tiles, and of those that leave fewer rows over.
+const TILES: [(usize, usize); 2] = [(12, 8), (6, 4)];
 
 /// How many numbers of working space a product needs: for the second matrix, then for a block of the first.
 fn spaces(view: &View, [m, n, k]: [usize; 3]) -> [usize; 2] {
@@ -51,7 +57,10 @@ impl<T: Float> Kernel for Gemm<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        if I::REGISTERS >= 32 { self.blocks::<I, 12, 8>() } else { self.blocks::<I, 6, 4>() }
+        match I::REGISTERS >= MANY {
+            true => self.blocks::<I, { TILES[0].0 }, { TILES[0].1 }>(),
+            false => self.blocks::<I, { TILES[1].0 }, { TILES[1].1 }>(),
+        }
     }
 }
 
@@ -187,11 +196,21 @@ impl<T: Float> Lines<'_, T> {
         }
     }
 
+    /// As [`copy`](Lines::copy), for the rows of a tile.
+    #[inline(always)]
+    fn rows<const M: usize, const F: usize>(&self, count: usize, to: &mut [T]) {
+        match count {
+            count if count == M => self.some::<M>(to),
+            count if count == F => self.some::<F>(to),
+            _ => self.copy(count, count, to),
+        }
+    }
+
     /// As [`copy`](Lines::copy), for as many lines as two registers have lanes.
     #[inline(always)]
     fn whole<I: Isa>(&self, to: &mut [T]) {
         let lanes = <T::V<I> as Simd<T>>::N;
-        let (wide, depth) = (2 * lanes, to.len() / (2 * lanes));
+        let wide = 2 * lanes;
         if self.apart == 1 {
             for (l, to) in to.chunks_exact_mut(wide).enumerate() {
                 let from = &self.x[self.index(0, l)..][..wide];
@@ -205,23 +224,11 @@ impl<T: Float> Lines<'_, T> {
             }
             return;
         }
-        if self.along != 1 {
+        if self.along != 1 || self.apart < 0 {
             return self.copy(wide, wide, to);
         }
-        // squares of a register each way, turned over
-        let whole = depth / lanes * lanes;
-        for l in (0..whole).step_by(lanes) {
-            for half in [0, lanes] {
-                let from = |r: usize| self.x[self.index(half + r, l)..][..lanes].as_ptr();
-                let to = to[l * wide + half..][..(lanes - 1) * wide + lanes].as_mut_ptr();
-                // SAFETY: lines are as long as that, and so is the workspace, just checked; the instructions are those of the kernel
-                unsafe { turned::<T, T::V<I>>(from, |k, row| row.store(to.add(k * wide))) }
-            }
-        }
-        if whole < depth {
-            let rest = Lines { at: self.index(0, whole), ..*self };
-            rest.copy(wide, wide, &mut to[whole * wide..]);
-        }
+        let (from, apart, columns) = (&self.x[self.at..], self.apart as usize, to.len() / wide);
+        dispatch(Turn { from, apart, rows: wide, columns, out: to, wide, filled: false, lanes });
     }
 
     /// Copies `count` lines side by side: the first number of each, then the second of each; zeros for lines up to `wide`.
@@ -267,48 +274,18 @@ impl<T: Float> Kernel for Copy<'_, T> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Copy { lines, count, wide, to } = self;
-        match (count, I::REGISTERS >= 32) {
-            (count, _) if count == wide && count == 2 * <T::V<I> as Simd<T>>::N => lines.whole::<I>(to),
-            (12, true) if count == wide => lines.some::<12>(to),
-            (8, true) if count == wide => lines.some::<8>(to),
-            (6, false) if count == wide => lines.some::<6>(to),
-            (4, false) if count == wide => lines.some::<4>(to),
-            _ => lines.copy(count, wide, to),
+        if count < wide {
+            return lines.copy(count, wide, to);
+        }
+        if count == 2 * <T::V<I> as Simd<T>>::N {
+            return lines.whole::<I>(to);
+        }
+        match I::REGISTERS >= MANY {
+            true => lines.rows::<{ TILES[0].0 }, { TILES[0].1 }>(count, to),
+            false => lines.rows::<{ TILES[1].0 }, { TILES[1].1 }>(count, to),
         }
     }
 }
-
-/// A square of numbers turned over: line number `k` of the result has number `k` of every line.
-///
-/// # Safety
-///
-/// Called in kernels only; lines must be good for a register full of numbers.
-#[inline(always)]
-pub(crate) unsafe fn turned<T: Float, V: Simd<T>>(from: impl Fn(usize) -> *const T, put: impl Fn(usize, V)) {
-    // SAFETY: by the contract of the caller
-    unsafe {
-        let mut rows = [V::splat(T::ZERO); MOST_LANES];
-        for (k, row) in rows.iter_mut().enumerate().take(V::N) {
-            *row = V::load(from(k));
-        }
-        // in each round numbers that are half of all rows apart come to lie side by side
-        let mut apart = 1;
-        while apart < V::N {
-            let mut next = rows;
-            for i in 0..V::N / 2 {
-                (next[2 * i], next[2 * i + 1]) = rows[i].interleave(rows[i + V::N / 2]);
-            }
-            rows = next;
-            apart *= 2;
-        }
-        for (k, &row) in rows.iter().enumerate().take(V::N) {
-            put(k, row);
-        }
-    }
-}
-
-/// The most lanes of a register.
-const MOST_LANES: usize = WIDE / 2;
 
 #[derive(Clone, Copy)]
 struct Tile<T> {

@@ -6,9 +6,10 @@
 use super::lower::Buf;
 use super::memory::Pointers;
 use super::walk::Walk;
-use super::windows::{WIDEST, Windows, put, some};
+use super::windows::Windows;
 use crate::float::{Float, maximum};
 use crate::isa::{Isa, Kernel, Simd, dispatch, each};
+use crate::kernel::registers::{WIDEST, put, some};
 
 /// The largest of each window, with the place of the first or last that is, for the way back.
 #[derive(Clone, Debug)]

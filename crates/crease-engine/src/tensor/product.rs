@@ -8,10 +8,10 @@ use super::block::Manner;
 use super::gemm::{self, Gemm};
 use super::lower::{Buf, Matrix};
 use super::memory::Pointers;
-use super::windows::{put, some};
 use crate::float::Float;
 use crate::isa::{Isa, Kernel, Simd, dispatch, each};
 use crate::kernel::dots::Dots;
+use crate::kernel::registers::{put, some};
 
 /// A batch of products.
 #[derive(Clone, Copy, Debug)]

@@ -7,11 +7,11 @@
 //! are computed, the lanes of a register are either rows that lie side by side, many kernels at a time, or kernels, several rows at a
 //! time: then it does not matter how rows lie, and short ones leave no lane empty. Kernels that are known beforehand are put in order then.
 
-use super::gemm::turned;
 use super::lower::Buf;
 use super::memory::Pointers;
 use crate::float::Float;
 use crate::isa::{Isa, Kernel, Simd, dispatch, each};
+use crate::kernel::registers::{Turn, WIDEST, narrow, put, zero};
 use crease_core::Layout;
 use crease_core::shape::Dim;
 
@@ -90,9 +90,6 @@ pub(crate) enum Pass {
     /// The adjoint of the kernels, into the last buffer, kernel by kernel.
     Kernels(Buf),
 }
-
-/// The most lanes of a vector register, and room to read one register beyond the end.
-pub(crate) const WIDEST: usize = 16;
 
 impl Conv {
     /// How many numbers of working space a run needs.
@@ -179,12 +176,6 @@ fn few<T: Float, I: Isa>(conv: &Conv) -> bool {
     narrow::<T, I>() && 2 * conv.count <= <T::V<I> as Simd<T>>::N
 }
 
-/// Whether there are registers half as wide.
-#[inline(always)]
-fn narrow<T: Float, I: Isa>() -> bool {
-    <T::V<I::Narrow> as Simd<T>>::N < <T::V<I> as Simd<T>>::N
-}
-
 /// What leaves fewer lanes empty. Rows that do not lie side by side fill no register.
 #[inline(always)]
 fn lanes<T: Float, I: Isa>(conv: &Conv) -> Lanes {
@@ -267,28 +258,6 @@ impl<T: Float> Pack<'_, T> {
 fn block(o: usize, count: usize, most: usize, least: usize) -> (usize, usize) {
     let first = o - o % most;
     (first, most.min((count - first).next_multiple_of(least)))
-}
-
-/// The first `len` numbers of a register, the others 0.
-#[inline(always)]
-pub(crate) fn some<T: Float, V: Simd<T>>(x: &[T], from: usize, len: usize) -> V {
-    let x = &x[from..from + len.min(V::N)];
-    // SAFETY: the slice has so many numbers
-    unsafe { if x.len() == V::N { V::load(x.as_ptr()) } else { V::load_some(x.as_ptr(), x.len()) } }
-}
-
-/// The first `len` numbers of a register, put in their places.
-#[inline(always)]
-pub(crate) fn put<T: Float, V: Simd<T>>(v: V, out: &mut [T], from: usize, len: usize) {
-    let out = &mut out[from..from + len.min(V::N)];
-    // SAFETY: the slice has so many numbers; what is written whole can be read again at once
-    unsafe { if out.len() == V::N { v.store(out.as_mut_ptr()) } else { v.store_some(out.as_mut_ptr(), out.len()) } }
-}
-
-#[inline(always)]
-fn zero<T: Float, V: Simd<T>>() -> V {
-    // SAFETY: called in kernels only
-    unsafe { V::splat(T::ZERO) }
 }
 
 /// `sum + k * x`.
@@ -621,85 +590,6 @@ fn kernels<T: Float, I: Isa>(conv: &Conv, p: &Pointers<'_, T>, space: &mut [T], 
         for c in 0..n {
             out[o * n + c] = sums[c * wide + o];
         }
-    }
-}
-
-/// A matrix whose rows lie `apart`, transposed: its columns lie `wide` apart then. A kernel of its own, since it is needed in several.
-struct Turn<'a, T> {
-    from: &'a [T],
-    apart: usize,
-    rows: usize,
-    columns: usize,
-    out: &'a mut [T],
-    wide: usize,
-    /// Whether columns are filled up with zeros to a multiple of the lanes.
-    filled: bool,
-    /// How many lanes the registers have: all that there are, or half of them.
-    lanes: usize,
-}
-
-impl<T: Float> Turn<'_, T> {
-    #[inline(always)]
-    fn turn<I: Isa>(self) {
-        let lanes = <T::V<I> as Simd<T>>::N;
-        for r in (0..self.rows).step_by(lanes) {
-            for c in (0..self.columns).step_by(lanes) {
-                let (rows, columns) = (lanes.min(self.rows - r), lanes.min(self.columns - c));
-                let len = if self.filled { lanes } else { rows };
-                let (from, out) = (&self.from[r * self.apart + c..], &mut self.out[c * self.wide + r..]);
-                square::<T, I>(from, self.apart, (rows, columns), out, self.wide, len);
-            }
-        }
-    }
-}
-
-impl<T: Float> Kernel for Turn<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        match narrow::<T, I>() && self.lanes < <T::V<I> as Simd<T>>::N {
-            true => self.turn::<I::Narrow>(),
-            false => self.turn::<I>(),
-        }
-    }
-}
-
-/// A matrix of no more rows and columns than a register has lanes, transposed: the first `len` numbers of each column.
-/// Rows that do not exist are zero.
-#[inline(always)]
-fn square<T: Float, I: Isa>(
-    from: &[T],
-    apart: usize,
-    (rows, columns): (usize, usize),
-    out: &mut [T],
-    wide: usize,
-    len: usize,
-) {
-    let lanes = <T::V<I> as Simd<T>>::N;
-    if rows.min(columns).min(len) == lanes {
-        let (from, out) = (&from[..(lanes - 1) * apart + lanes], &mut out[..(lanes - 1) * wide + lanes]);
-        let out = out.as_mut_ptr();
-        // SAFETY: both slices hold all of the square, just checked; called in kernels only
-        unsafe { turned::<T, T::V<I>>(|k| from[k * apart..].as_ptr(), |k, column| column.store(out.add(k * wide))) };
-        return;
-    }
-    let mut all = [zero::<T, T::V<I>>(); WIDEST];
-    for (k, row) in all.iter_mut().enumerate().take(lanes.min(rows)) {
-        *row = some(from, k * apart, columns);
-    }
-    // in each round numbers that are half of all rows apart come to lie side by side
-    let mut apart = 1;
-    while apart < lanes {
-        let mut next = [zero::<T, T::V<I>>(); WIDEST];
-        for i in 0..lanes / 2 {
-            // SAFETY: called in kernels only
-            (next[2 * i], next[2 * i + 1]) = unsafe { Simd::<T>::interleave(all[i], all[i + lanes / 2]) };
-        }
-        all = next;
-        apart *= 2;
-    }
-    for (k, &row) in all.iter().enumerate().take(columns) {
-        put(row, out, k * wide, len);
     }
 }
 
