@@ -261,7 +261,7 @@ impl<T: Float> Compiled<T> {
         let tensors: Vec<Tensor<T>> =
             inputs.at(point).zip(&self.inputs).filter_map(|(x, s)| Tensor::new(s.clone(), x.to_vec())).collect();
         let how = RunOptions { arithmetic: self.arithmetic, limits: self.limits.clone() };
-        let answers = crease_core::run_with(self.reference.program()?, &tensors, how, &mut Unobserved)?;
+        let answers = (T::interpreter().run)(self.reference.program()?, &tensors, how, &mut Unobserved)?;
         for (out, answer) in outputs.iter_mut().zip(answers) {
             let n = answer.data().len();
             out[point * n..][..n].copy_from_slice(answer.data());

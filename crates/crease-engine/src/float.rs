@@ -3,6 +3,7 @@
 
 use crate::isa::{Isa, Kernel, dispatch};
 use crate::kernel::math;
+use crease_core::run::ready::{self, Interpreter};
 use crease_core::{Number, Smooth};
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
@@ -34,6 +35,8 @@ pub trait Float:
 {
     #[doc(hidden)]
     type V<I: crate::isa::Isa>: crate::isa::Simd<Self>;
+    #[doc(hidden)]
+    fn interpreter() -> &'static Interpreter<Self>;
     /// 0.
     const ZERO: Self;
     /// 1.
@@ -112,7 +115,7 @@ pub trait Float:
 }
 
 macro_rules! float {
-    ($t:ident, $bits:ident, $v:ident, $exp:ident, $ln:ident, $tanh:ident) => {
+    ($t:ident, $bits:ident, $v:ident, $interpreter:ident, $exp:ident, $ln:ident, $tanh:ident) => {
         impl Float for $t {
             type V<I: crate::isa::Isa> = I::$v;
             const ZERO: Self = 0.0;
@@ -124,6 +127,10 @@ macro_rules! float {
             const CLEAR: $bits = 0;
             type Bits = $bits;
             const SAFE_SQUARES: Self = $t::MIN_POSITIVE / ($t::EPSILON * $t::EPSILON);
+
+            fn interpreter() -> &'static Interpreter<Self> {
+                &ready::$interpreter
+            }
 
             #[inline(always)]
             fn mark_nan(x: Self, y: Self, bits: $bits) -> $bits {
@@ -212,8 +219,8 @@ macro_rules! float {
     };
 }
 
-float!(f64, u64, F64, exp64, ln64, tanh64);
-float!(f32, u32, F32, exp32, ln32, tanh32);
+float!(f64, u64, F64, DOUBLE, exp64, ln64, tanh64);
+float!(f32, u32, F32, SINGLE, exp32, ln32, tanh32);
 
 /// The larger of two numbers as the interpreter has it: NaN wins, and 0 is above -0.
 #[inline(always)]

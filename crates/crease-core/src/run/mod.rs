@@ -16,6 +16,7 @@ mod lanes;
 mod limits;
 mod missing;
 pub(crate) mod positions;
+pub mod ready;
 mod turns;
 
 pub use kinks::{KinkHit, kinks, kinks_with};
@@ -252,7 +253,16 @@ pub fn run_with<N: Number>(
     options: impl Into<RunOptions>,
     observer: &mut impl Observer<N>,
 ) -> Result<Vec<Tensor<N>>, RunError> {
-    let RunOptions { arithmetic, limits } = options.into();
+    interpret(p, inputs, options.into(), observer)
+}
+
+/// [`run_with`], generic in nothing but the numbers.
+fn interpret<N: Number>(
+    p: &Program,
+    inputs: &[Tensor<N>],
+    RunOptions { arithmetic, limits }: RunOptions,
+    observer: &mut dyn Observer<N>,
+) -> Result<Vec<Tensor<N>>, RunError> {
     check_inputs(p, inputs, arithmetic)?;
     let mut meter = Meter::new(p, limits);
     meter.enter(p, None)?;
