@@ -9,7 +9,7 @@ mod lesser;
 mod programs;
 
 use crease_core::differentiate::{How, backprop};
-use crease_core::{Builder, Kink, Lane, Op, Program, Shape, Tensor, run};
+use crease_core::{Builder, Kink, Lane, Op, Program, Shape, Smooth, Tensor, run};
 use crease_engine::{Agreement, Compiled, Float, Form, Options, compile, value_and_grad};
 
 /// Numbers without a pattern, some of them zero.
@@ -48,6 +48,26 @@ fn lanes() -> Program {
     b.finish(&[y]).unwrap()
 }
 
+/// Elementwise work that ends in sums of neighbours, of several lengths at once, beside sums that all parts add to.
+fn neighbours(count: usize, runs: &[usize]) -> Program {
+    let mut b = Builder::new("neighbours");
+    let n: usize = count * runs.iter().product::<usize>();
+    let x = b.input("x", Shape::new([n]).unwrap()).unwrap();
+    let y = b.mul(x, x).unwrap();
+    let mut all = b.sum_all(y).unwrap();
+    for &run in runs {
+        let rows = b.reshape(y, &Shape::new([n / run, run]).unwrap()).unwrap();
+        let sums = b.sum(rows, &[1]).unwrap();
+        let bent = b.push1(Smooth::Sin, &[sums]).unwrap();
+        let bent = b.sum_all(bent).unwrap();
+        let columns = b.sum(rows, &[0]).unwrap();
+        let columns = b.norm1(columns).unwrap();
+        all = b.add(all, bent).unwrap();
+        all = b.add(all, columns).unwrap();
+    }
+    b.finish(&[all]).unwrap()
+}
+
 fn all() -> Vec<(&'static str, Program)> {
     let n = 100_003;
     vec![
@@ -67,6 +87,9 @@ fn all() -> Vec<(&'static str, Program)> {
         ),
         ("max-linear", programs::max_linear(10, 10_000).unwrap()),
         ("lanes", lanes()),
+        ("neighbours", neighbours(1001, &[10, 7])),
+        ("neighbours, far", neighbours(3, &[129, 131])),
+        ("neighbours, one", neighbours(40_000, &[1])),
     ]
 }
 

@@ -3,7 +3,7 @@
 //! skipped ([`guard`](super::guard)).
 //!
 //! Large groups are worked on in parts, of a size that does not depend on the number of threads, and sums of parts are added up in order: so
-//! results do not depend on it either.
+//! results do not depend on it either. Parts end where a sum of neighbours ends, so that such sums are those of one part each.
 
 use super::guard::{Guard, Need, constant_at};
 use super::lower::{Arg, Buf, Kind, Node};
@@ -24,8 +24,10 @@ const BLOCK_BYTES: usize = 4096;
 /// All registers of a group together take about this much of the nearest cache.
 const NEAR_BYTES: usize = 20_480;
 
-/// So many elements, about, are one part of a group.
+/// So many elements, at most, are one part of a group, but for what its sums need.
 const PART: usize = 1 << 14;
+/// Parts begin where a line of the caches may.
+const LINE: usize = 64;
 
 /// An argument of an operation on blocks.
 #[derive(Clone, Copy, Debug)]
@@ -61,9 +63,24 @@ enum Step<T> {
     Sum {
         from: Source<T>,
         walk: u32,
-        into: Buf,
         number: usize,
     },
+}
+
+/// A buffer that numbers are added into.
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    into: Buf,
+    cells: usize,
+    /// So many elements one after the other go into each cell, if that is so and they are few; then no two parts meet in a cell.
+    run: Option<usize>,
+}
+
+impl Sum {
+    fn new(into: Buf, cells: usize, layout: &Layout, elements: usize) -> Self {
+        let run = elements.checked_div(cells).filter(|&run| run * cells == elements && run <= PART);
+        Sum { into, cells, run: run.filter(|&run| *layout == Layout::strided(0, &[(cells, 1), (run, 0)])) }
+    }
 }
 
 /// A fused group.
@@ -76,8 +93,7 @@ pub(crate) struct Fused<T> {
     /// For each step whether its result must be looked at to know that all are finite.
     looks: Vec<bool>,
     walks: Vec<Walk>,
-    /// The buffers that sums go into, with the number of their cells.
-    sums: Vec<(Buf, usize)>,
+    sums: Vec<Sum>,
     /// So many elements are worked on at a time, by whichever thread; sums of each such part are added up in order.
     part: usize,
     registers: usize,
@@ -151,36 +167,45 @@ pub(crate) fn build<T: Float>(
                 if let [(Arg::Direct(b), layout)] = &pieces[..] {
                     let walk = f.walk(layout);
                     let from = made.get(b).copied().unwrap_or(Source::Memory(*b));
-                    f.steps.push(Step::Sum { from, walk, into: out, number: f.sums.len() });
-                    f.sums.push((out, lens[out as usize]));
+                    f.steps.push(Step::Sum { from, walk, number: f.sums.len() });
+                    f.sums.push(Sum::new(out, lens[out as usize], layout, elements));
                 }
             }
             _ => {}
         }
     }
-    f.guards = guards(&f.steps, virtuals as usize, need);
+    f.guards = guards(&f.steps, &f.sums, virtuals as usize, need);
     f.looks = looks(&f.steps, &f.guards, virtuals as usize);
     f.allocate(virtuals as usize);
     let bytes = NEAR_BYTES / (f.registers + 1);
     f.block =
         (bytes / size_of::<T>() / 64 * 64).clamp(BLOCK_BYTES / 4 / size_of::<T>(), 2 * BLOCK_BYTES / size_of::<T>());
-    // where every bit must agree, sums are taken in order; large sums are not worth to be taken in parts
-    let part = PART.next_multiple_of(f.block);
-    let parts = elements.div_ceil(part);
-    let cells: usize = f.sums.iter().map(|(_, n)| n).sum();
-    if parts > 1 && (cells == 0 || !exact && 16 * parts * cells <= elements) {
-        f.part = part;
-    }
+    f.part = f.parted(exact);
     f
 }
 
+/// The least number that both divide.
+fn lcm(a: usize, b: usize) -> usize {
+    let (mut x, mut y) = (a, b);
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x.max(1) * b
+}
+
 /// Which steps are needed, from the last to the first: registers by those that read them, buffers as told.
-fn guards<T: Float>(steps: &[Step<T>], virtuals: usize, need: &dyn Fn(Buf) -> Need) -> Vec<Option<Guard>> {
+fn guards<T: Float>(
+    steps: &[Step<T>],
+    sums: &[Sum],
+    virtuals: usize,
+    need: &dyn Fn(Buf) -> Need,
+) -> Vec<Option<Guard>> {
     let mut registers = vec![Need::Never; virtuals];
     let mut out = vec![None; steps.len()];
     for (i, step) in steps.iter().enumerate().rev() {
         let here = match step {
-            Step::Sum { into: b, .. } | Step::Unit { to: Target::Memory(b), .. } => need(*b),
+            Step::Sum { number, .. } => need(sums[*number].into),
+            Step::Unit { to: Target::Memory(b), .. } => need(*b),
             Step::Load { to, .. } | Step::Unit { to: Target::Register(to), .. } => registers[*to as usize],
         };
         out[i] = here.guard();
@@ -303,8 +328,24 @@ impl<T: Float> Fused<T> {
         self.elements.div_ceil(self.part.max(1))
     }
 
+    /// The cells of sums that several parts add to.
     fn cells(&self) -> usize {
-        self.sums.iter().map(|(_, n)| n).sum()
+        self.sums.iter().filter(|s| s.run.is_none()).map(|s| s.cells).sum()
+    }
+
+    /// How many elements are one part: an even number of parts, of the same size but for the last.
+    fn parted(&self, exact: bool) -> usize {
+        if self.elements <= PART {
+            return self.elements;
+        }
+        // what parts are multiples of
+        let unit = self.sums.iter().filter_map(|s| s.run).fold(LINE, lcm);
+        let parts = self.elements.div_ceil(PART).next_multiple_of(2);
+        let part = self.elements.div_ceil(parts).next_multiple_of(unit);
+        let (parts, cells) = (self.elements.div_ceil(part), self.cells());
+        // where every bit must agree, sums are taken in order; large sums are not worth to be taken in parts
+        let worth = cells == 0 || !exact && 16 * parts * cells <= self.elements;
+        if worth { part } else { self.elements }
     }
 
     /// How many steps are not always needed.
@@ -320,9 +361,9 @@ impl<T: Float> Fused<T> {
         how: Manner,
     ) -> bool {
         let (parts, cells) = (self.parts(), self.cells());
-        for &(b, _) in &self.sums {
+        for sum in &self.sums {
             // added to anything, -0 changes nothing
-            p.write(b).fill(T::NEG_ZERO);
+            p.write(sum.into).fill(T::NEG_ZERO);
         }
         let fine = AtomicBool::new(true);
         team.each(parts, &|place, part| {
@@ -341,13 +382,13 @@ impl<T: Float> Fused<T> {
             let all = unsafe { partial.part(0..parts * cells) };
             for part in all.chunks_exact(cells) {
                 let mut at = 0;
-                for &(b, n) in &self.sums {
-                    p.write(b).iter_mut().zip(&part[at..at + n]).for_each(|(o, &x)| *o += x);
-                    at += n;
+                for sum in self.sums.iter().filter(|s| s.run.is_none()) {
+                    p.write(sum.into).iter_mut().zip(&part[at..][..sum.cells]).for_each(|(o, &x)| *o += x);
+                    at += sum.cells;
                 }
             }
         }
-        fine.into_inner() && (!how.checked || self.sums.iter().all(|&(b, _)| all_finite(p.read(b))))
+        fine.into_inner() && (!how.checked || self.sums.iter().all(|s| all_finite(p.read(s.into))))
     }
 }
 
@@ -485,16 +526,22 @@ impl<'a, T: Float> Kernel for Run<'a, '_, T> {
                             fine &= T::all_finite(out);
                         }
                     }
-                    Step::Sum { from, walk, into, number } => {
+                    Step::Sum { from, walk, number } => {
                         if let Block::Many(x) = get(&registers, *from) {
-                            let target = match &mut sums {
-                                None => self.p.write(*into),
-                                Some(sums) => {
-                                    let before: usize = g.sums[..*number].iter().map(|(_, n)| n).sum();
-                                    &mut sums[before..before + g.sums[*number].1]
+                            let Sum { into, cells, run } = g.sums[*number];
+                            let (first, all) = (self.range.start, self.range.len());
+                            let (target, at) = match (&mut sums, run) {
+                                (None, _) => (self.p.write(into), start),
+                                // cells of this part alone, as if it were the first
+                                (Some(_), Some(run)) => {
+                                    (self.p.write_some(into, first / run, all / run), start - first)
+                                }
+                                (Some(sums), None) => {
+                                    let shared = g.sums[..*number].iter().filter(|s| s.run.is_none());
+                                    (&mut sums[shared.map(|s| s.cells).sum()..][..cells], start)
                                 }
                             };
-                            g.walks[*walk as usize].add(x, start, target, self.how.exact);
+                            g.walks[*walk as usize].add(x, at, target, self.how.exact);
                         }
                     }
                 }

@@ -419,6 +419,9 @@ impl<T: Float> Long<'_, '_, T> {
     }
 }
 
+/// So many exponentials are worth to be handed to another thread.
+const LEAST: usize = 1 << 12;
+
 /// Log-sum-exp of each column of a matrix; with weights, which lie as the matrix does, if they are wanted.
 #[derive(Debug)]
 pub(crate) struct Across {
@@ -428,7 +431,20 @@ pub(crate) struct Across {
 }
 
 impl Across {
-    pub fn run<T: Float>(&self, p: &Pointers<'_, T>) {
-        across::log_sum_exp(p.read(self.src), p.write(self.values), self.weights.map(|b| p.write(b)));
+    /// Columns in parts, by whichever thread.
+    pub fn run<T: Float>(&self, p: &Pointers<'_, T>, team: &Team) {
+        let count = p.read(self.values).len();
+        let rows = p.read(self.src).len() / count.max(1);
+        // so many columns are a part: whole strips, and enough numbers to be worth it
+        let part = (LEAST / rows.max(1)).next_multiple_of(across::WIDE).max(across::WIDE);
+        team.each(count.div_ceil(part), &|_, k| {
+            let end = count.min((k + 1) * part);
+            for from in (k * part..end).step_by(across::WIDE) {
+                let len = across::WIDE.min(end - from);
+                let row = |i: usize| p.read_some(self.src, i * count + from, len);
+                let out = self.weights.map(|b| move |i: usize| p.write_some(b, i * count + from, len));
+                across::log_sum_exp(rows, row, p.write_some(self.values, from, len), out);
+            }
+        });
     }
 }

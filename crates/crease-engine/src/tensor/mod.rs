@@ -313,7 +313,8 @@ pub(crate) fn build<T: Float>(
     if threads > 1 {
         let shared = parts.iter().flatten().count()
             + steps.iter().filter(|s| matches!(s, Step::Fused(f) if f.parts() > 1)).count()
-            + steps.iter().filter(|s| matches!(s, Step::Lanes(l) if l.long)).count();
+            + steps.iter().filter(|s| matches!(s, Step::Lanes(l) if l.long)).count()
+            + steps.iter().filter(|s| matches!(s, Step::Across(_))).count();
         explain.say(format!("{shared} of the steps on up to {threads} threads"));
     }
     if threads > 1 {
@@ -422,6 +423,10 @@ impl<T: Float> Code<T> {
             fine &= match (step, parts) {
                 (Step::Turns(t), _) => t.run(&p, &mut m.bodies[t.body]),
                 (Step::Fused(f), _) => f.run(&p, (&spaces, &partial, &team), self.manner),
+                (Step::Across(across), _) => {
+                    across.run(&p, &team);
+                    self.looked(step, &p)
+                }
                 (Step::Lanes(lanes), None) if lanes.long => {
                     lanes.run_in_parts(&p, (&spaces, &partial, &team)) && self.looked(step, &p)
                 }
@@ -465,12 +470,11 @@ impl<T: Float> Code<T> {
     fn carry_out(&self, step: &Step<T>, p: &Pointers<'_, T>, space: &mut [T], positions: &mut [u32]) -> bool {
         let exact = self.manner.exact;
         match step {
-            Step::Turns(_) | Step::Fused(_) => unreachable!("loops and groups have their own ways"),
+            Step::Turns(_) | Step::Fused(_) | Step::Across(_) => unreachable!("they have their own ways"),
             Step::Product(product, ..) => product.run(p, space, self.manner),
             Step::Transform(t, _) => t.run(p),
             Step::Assemble(a, _) => a.run(p, space, exact),
             Step::Lanes(lanes) => lanes.run(p, space, positions, exact),
-            Step::Across(across) => across.run(p),
             Step::Conv(conv, pass, _) => conv.run(p, space, *pass),
             Step::Pool(pool) => pool.run(p),
             Step::Unpool(pool) => pool.run(p, space),
