@@ -501,9 +501,9 @@ impl<T: Float> Kernel for Exact<'_, T> {
 }
 
 impl Product {
-    /// The same product in up to so many parts, each with the numbers of the result that are its own, in order; none if it takes fewer
-    /// products of numbers than `least`. Parts compute what the whole would, bit for bit.
-    pub fn parts(&self, parts: usize, least: usize) -> Vec<(std::ops::Range<usize>, Product)> {
+    /// The same product in up to `parts` parts of its rows, or up to `many` where it is many products, each with the numbers of the result that
+    /// are its own, in order; none if it takes fewer products of numbers than `least`. Parts compute what the whole would, bit for bit.
+    pub fn parts(&self, [parts, many]: [usize; 2], least: usize) -> Vec<(std::ops::Range<usize>, Product)> {
         /// Products of fewer rows may go another way, in which sums are taken in another order.
         const ROWS: usize = 16;
         let Product { a, b, out, m, n, k, batch } = *self;
@@ -518,7 +518,7 @@ impl Product {
         };
         let mut found = Vec::new();
         if batch > 1 {
-            let each = batch.div_ceil(parts.max(1));
+            let each = batch.div_ceil(many.max(1));
             for from in (0..batch).step_by(each) {
                 let to = (from + each).min(batch);
                 let part =

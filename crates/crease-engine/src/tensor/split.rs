@@ -23,6 +23,9 @@ use std::ops::Range;
 const WORK: usize = 1 << 16;
 const NUMBERS: usize = 1 << 14;
 
+/// So many parts for each thread: threads do not begin at the same time, and who is done takes the next.
+const EACH: usize = 4;
+
 /// The adjoints of kernels are summed over so many images at a time.
 const IMAGES: usize = 16;
 
@@ -61,7 +64,7 @@ pub(super) fn split<T: Float>(step: &Step<T>, threads: usize, all: &mut Buffers<
         Step::Conv(conv, Pass::Kernels(out), _) => return kernels(conv, *out, all),
         _ if threads <= 1 => return None,
         Step::Product(product, out, stands) => {
-            let some = product.parts(threads, WORK);
+            let some = product.parts([threads, EACH * threads], WORK);
             let part = |(range, p): (Range<usize>, super::product::Product)| {
                 let b = all.part(*out, range);
                 Step::Product(p.into_buffer(b), b, *stands)
@@ -102,7 +105,7 @@ fn convolution<T: Float>(conv: &Conv, pass: Pass, threads: usize, all: &mut Buff
     if products < WORK || images < 2 {
         return None;
     }
-    let shares = shares(images, threads);
+    let shares = shares(images, EACH * threads);
     let each = conv.count * conv.stretches * conv.windows.along.size;
     let stretches = |r: &Range<usize>| r.start * conv.stretches..r.end * conv.stretches;
     let of = |windows: Windows, values: Buf| Conv { windows, values, ..conv.clone() };
@@ -176,7 +179,7 @@ fn pooling<T: Float>(pool: &Pool, threads: usize, all: &mut Buffers<'_>) -> Opti
         let winners = pool.winners.map(|b| all.part(b, range));
         Step::Pool(Pool { windows: some(&pool.windows, r, 0), values, winners, ..pool.clone() })
     };
-    Some(shares(pool.windows.bases.len(), threads).into_iter().map(part).collect())
+    Some(shares(pool.windows.bases.len(), EACH * threads).into_iter().map(part).collect())
 }
 
 fn unpooling<T: Float>(pool: &Unpool, threads: usize, all: &mut Buffers<'_>) -> Option<Vec<Step<T>>> {
@@ -184,7 +187,7 @@ fn unpooling<T: Float>(pool: &Unpool, threads: usize, all: &mut Buffers<'_>) -> 
     if pool.windows.bases.len() * rows * pool.windows.offsets.len() < NUMBERS {
         return None;
     }
-    let shares = shares(pool.windows.bases.len(), threads);
+    let shares = shares(pool.windows.bases.len(), EACH * threads);
     let cells = regions(&pool.windows, &shares, all.len(pool.out))?;
     let mut steps = Vec::with_capacity(shares.len());
     for (r, cells) in shares.into_iter().zip(cells) {
@@ -222,7 +225,7 @@ fn many_lanes<T: Float>(lanes: &Lanes<T>, threads: usize, all: &mut Buffers<'_>)
         let (op, pick, second, n) = (lanes.op, lanes.pick, lanes.second, lanes.n);
         Step::Lanes(Lanes { op, pick, src, second, n, out, wanted: lanes.wanted.clone(), long: false, look: false })
     };
-    Some(shares(count, threads).into_iter().map(part).collect())
+    Some(shares(count, EACH * threads).into_iter().map(part).collect())
 }
 
 /// Numbers that are moved about in lanes of their own.
@@ -238,7 +241,7 @@ fn moves<T: Float>(step: &Step<T>, threads: usize, all: &mut Buffers<'_>) -> Opt
         let (src, positions, out) = (of(*src, n), positions.map(|b| of(b, m)), of(*out, results));
         Step::Move { what: *what, src, positions, sizes: *sizes, out }
     };
-    Some(shares(count, threads).into_iter().map(part).collect())
+    Some(shares(count, EACH * threads).into_iter().map(part).collect())
 }
 
 #[cfg(test)]
