@@ -9,7 +9,7 @@ mod lesser;
 mod programs;
 
 use crease_core::differentiate::{How, backprop};
-use crease_core::{Builder, Kink, Lane, Op, Program, Shape, Smooth, Tensor, run};
+use crease_core::{Builder, Kink, Lane, Layout, Op, Program, Shape, Smooth, Tensor, run};
 use crease_engine::{Agreement, Compiled, Float, Form, Options, compile, value_and_grad};
 
 /// Numbers without a pattern, some of them zero.
@@ -68,6 +68,34 @@ fn neighbours(count: usize, runs: &[usize]) -> Program {
     b.finish(&[all]).unwrap()
 }
 
+/// Numbers put in their places: a border of zeros around them, rows from the last to the first, columns from the last to the first, rows that lie
+/// between those of others, and all of them read through another order.
+fn placed() -> Program {
+    let mut b = Builder::new("placed");
+    let x = b.input("x", Shape::new([150, 140]).unwrap()).unwrap();
+    let turned = b.transpose(x, &[1, 0]).unwrap();
+    let to = |offset: usize, dims: &[(usize, isize)]| Layout::strided(offset, dims);
+    let places = [
+        (x, 152 * 142, to(143, &[(150, 142), (140, 1)])),
+        (x, 152 * 142, to(143 + 149 * 142, &[(150, -142), (140, 1)])),
+        (x, 152 * 142, to(143 + 139, &[(150, 142), (140, -1)])),
+        (x, 150 * 141 + 7, to(149 * 141 + 139 + 3, &[(150, -141), (140, -1)])),
+        (x, 140 * 150, to(0, &[(150, 1), (140, 150)])),
+        (x, 150 * 70 * 2 + 150, to(0, &[(75, 280), (140, 1), (2, 140)])),
+        (turned, 150 * 150, to(10, &[(140, 150), (150, 1)])),
+        (turned, 140 * 450, to(2, &[(140, 450), (150, 3)])),
+    ];
+    let mut all = b.sum_all(x).unwrap();
+    for (from, cells, layout) in places {
+        let y = b.assemble(Shape::new([cells]).unwrap(), vec![(from, layout)]).unwrap();
+        let sorted = b.push1(Op::Kink(Kink::Sort(Lane::Axis)), &[y]).unwrap();
+        let y = b.mul(sorted, y).unwrap();
+        let y = b.sum_all(y).unwrap();
+        all = b.add(all, y).unwrap();
+    }
+    b.finish(&[all]).unwrap()
+}
+
 fn all() -> Vec<(&'static str, Program)> {
     let n = 100_003;
     vec![
@@ -87,6 +115,7 @@ fn all() -> Vec<(&'static str, Program)> {
         ),
         ("max-linear", programs::max_linear(10, 10_000).unwrap()),
         ("lanes", lanes()),
+        ("placed", placed()),
         ("neighbours", neighbours(1001, &[10, 7])),
         ("neighbours, far", neighbours(3, &[129, 131])),
         ("neighbours, one", neighbours(40_000, &[1])),

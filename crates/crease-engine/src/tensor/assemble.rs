@@ -9,6 +9,7 @@ use super::walk::Walk;
 use crate::float::Float;
 use crate::isa::{Isa, Kernel, dispatch};
 use crease_core::Layout;
+use std::ops::Range;
 
 /// What is in the cells before the first piece.
 #[derive(Debug)]
@@ -74,6 +75,30 @@ pub(crate) fn build<T: Float>(pieces: &[(Arg<T>, Layout)], out: Buf, cells: usiz
 impl<T: Float> Assembly<T> {
     pub fn run(&self, p: &Pointers<'_, T>, space: &mut [T], ordered: bool) {
         dispatch(Pieces { assembly: self, p, space, ordered });
+    }
+
+    /// Where numbers go, if they are one piece that is put in its place, and all other cells are the same.
+    pub fn put_in_order(&self) -> Option<(Buf, &Walk)> {
+        match (&self.pieces[..], &self.begin) {
+            ([piece], Begin::Anything | Begin::All(_)) if piece.put => Some((self.out, &piece.to)),
+            _ => None,
+        }
+    }
+
+    /// A part of one piece: some of its numbers, which go to some of the cells. `of` is that part of a buffer.
+    pub fn part(&self, numbers: Range<usize>, to: Walk, out: Buf, of: impl FnOnce(Buf) -> Buf) -> Option<Assembly<T>> {
+        let ([Piece { from, read, put, .. }], begin) = (&self.pieces[..], &self.begin) else { return None };
+        let begin = match begin {
+            Begin::Anything => Begin::Anything,
+            Begin::All(x) => Begin::All(*x),
+            Begin::Given(_) => return None,
+        };
+        let (from, read, len) = match (from, read) {
+            (Arg::Direct(b), _) => (Arg::Direct(of(*b)), None, numbers.len()),
+            (from, None) => (from.clone(), None, numbers.len()),
+            (from, Some(walk)) => (from.clone(), Some(walk.part(numbers.clone())?), numbers.len()),
+        };
+        Some(Assembly { begin, pieces: vec![Piece { from, read, to, len, put: *put }], out })
     }
 }
 

@@ -83,6 +83,18 @@ impl Sum {
     }
 }
 
+/// Whether a group over so many elements is still worked on in parts if it adds them up in so many cells.
+pub(crate) fn joins(layout: &Layout, elements: usize, cells: usize, exact: bool) -> bool {
+    elements <= PART
+        || Sum::new(0, cells, layout, elements).run.is_some()
+        || !exact && in_parts(elements.div_ceil(PART), cells, elements)
+}
+
+/// Whether sums in so many cells are worth to be taken in parts.
+fn in_parts(parts: usize, cells: usize, elements: usize) -> bool {
+    parts.saturating_mul(cells).saturating_mul(16) <= elements
+}
+
 /// A fused group.
 #[derive(Debug)]
 pub(crate) struct Fused<T> {
@@ -343,8 +355,8 @@ impl<T: Float> Fused<T> {
         let parts = self.elements.div_ceil(PART).next_multiple_of(2);
         let part = self.elements.div_ceil(parts).next_multiple_of(unit);
         let (parts, cells) = (self.elements.div_ceil(part), self.cells());
-        // where every bit must agree, sums are taken in order; large sums are not worth to be taken in parts
-        let worth = cells == 0 || !exact && 16 * parts * cells <= self.elements;
+        // where every bit must agree, sums are taken in order
+        let worth = cells == 0 || !exact && in_parts(parts, cells, self.elements);
         if worth { part } else { self.elements }
     }
 

@@ -2,8 +2,9 @@
 //!
 //! Elementwise nodes over equally many elements become one group if no other node stands between them: a group runs where its
 //! last member stood, so it is closed as soon as something else reads one of its results. A sum of a member's elements
-//! joins the group as a sink, and reading the sum closes it, too.
+//! joins the group as a sink, and reading the sum closes it, too. So that nothing stands between them, such sums are moved up first.
 
+use super::block::joins;
 use super::lower::{Arg, Buf, Kind, Node};
 use crease_core::Layout;
 
@@ -24,6 +25,32 @@ struct Open {
     closed: bool,
     /// Merged into another group.
     gone: bool,
+}
+
+/// Moves sums up to right behind the elementwise nodes whose elements they add up, where a group with such a sum is none that several threads
+/// could not share.
+pub(crate) fn sums_first<T>(nodes: &mut Vec<Node<T>>, lens: &[usize], exact: bool) {
+    let mut maker: Vec<Option<usize>> = vec![None; lens.len()];
+    let mut order: Vec<(usize, bool)> = Vec::with_capacity(nodes.len());
+    for (i, node) in nodes.iter().enumerate() {
+        let cells = lens[node.out[0] as usize];
+        let up = match &node.kind {
+            Kind::Unit(..) => {
+                maker[node.out[0] as usize] = Some(i);
+                None
+            }
+            Kind::Assemble(pieces) => sums_directly(pieces, cells)
+                .filter(|&b| pieces.iter().all(|(_, layout)| joins(layout, lens[b as usize], cells, exact)))
+                .and_then(|b| maker[b as usize]),
+            _ => None,
+        };
+        order.push(up.map_or((i, false), |source| (source, true)));
+    }
+    if order.iter().any(|&(_, up)| up) {
+        let mut numbered: Vec<_> = order.into_iter().zip(nodes.drain(..)).collect();
+        numbered.sort_by_key(|&(place, _)| place);
+        nodes.extend(numbered.into_iter().map(|(_, node)| node));
+    }
 }
 
 /// Groups in the order in which they run.

@@ -121,7 +121,8 @@ pub(crate) fn build<T: Float>(
     if !manner.exact {
         pattern::recognise(&mut nodes);
     }
-    let Nodes { nodes, lens, origins, outputs, truths } = nodes;
+    let Nodes { mut nodes, lens, origins, outputs, truths } = nodes;
+    fuse::sums_first(&mut nodes, &lens, manner.exact);
     let needs = guard::needs(&nodes, &lens, outputs.iter().chain(&truths).copied());
     let groups = guard::decide_early(fuse::fuse(&nodes, &lens), &nodes, &needs);
     // who reads what, counted in steps

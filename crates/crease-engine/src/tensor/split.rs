@@ -10,10 +10,12 @@
 //! lane).
 
 use super::Step;
+use super::assemble::Assembly;
 use super::lanes::Lanes;
 use super::lower::Buf;
 use super::memory::Place;
 use super::pool::{Pool, Unpool};
+use super::walk::Walk;
 use super::windows::{Conv, Pass, Windows};
 use crate::float::Float;
 use crate::unit::LaneOp;
@@ -76,6 +78,7 @@ pub(super) fn split<T: Float>(step: &Step<T>, threads: usize, all: &mut Buffers<
         Step::Unpool(pool) => unpooling(pool, threads, all)?,
         Step::Lanes(lanes) => many_lanes(lanes, threads, all)?,
         Step::Move { .. } => moves(step, threads, all)?,
+        Step::Assemble(whole, _) => assembly(whole, threads, all)?,
         _ => return None,
     };
     (steps.len() > 1).then_some(Parts { steps, sums: Vec::new() })
@@ -160,12 +163,39 @@ fn regions(windows: &Windows, groups: &[Range<usize>], cells: usize) -> Option<V
         Some(low..high + wide + (windows.along.size - 1) * windows.along.stride as usize + 1)
     };
     let reached: Vec<Range<usize>> = groups.iter().map(reach).collect::<Option<_>>()?;
+    apart(&reached, cells)
+}
+
+/// All cells, cut where each group of them begins, if no two groups share one.
+fn apart(reached: &[Range<usize>], cells: usize) -> Option<Vec<Range<usize>>> {
     if reached.windows(2).any(|w| w[0].end > w[1].start) || reached.last()?.end > cells {
         return None;
     }
     let starts: Vec<usize> = reached.iter().enumerate().map(|(i, r)| if i == 0 { 0 } else { r.start }).collect();
     let ends = starts[1..].iter().copied().chain([cells]);
     Some(starts.iter().zip(ends).map(|(&s, e)| s..e).collect())
+}
+
+/// Numbers that are put in their places, as in a border of zeros.
+fn assembly<T: Float>(whole: &Assembly<T>, threads: usize, all: &mut Buffers<'_>) -> Option<Vec<Step<T>>> {
+    let (out, to) = whole.put_in_order()?;
+    let (steps, each) = to.steps()?;
+    if steps * each < NUMBERS {
+        return None;
+    }
+    let ranges: Vec<Range<usize>> =
+        shares(steps, EACH * threads).into_iter().map(|r| r.start * each..r.end * each).collect();
+    let walks: Vec<Walk> = ranges.iter().map(|r| to.part(r.clone())).collect::<Option<_>>()?;
+    let reached: Vec<Range<usize>> = walks.iter().map(Walk::reach).collect();
+    let cells = apart(&reached, all.len(out))?;
+    let mut steps = Vec::with_capacity(ranges.len());
+    for ((range, walk), cells) in ranges.into_iter().zip(walks).zip(cells) {
+        let to = walk.back(cells.start);
+        let out = all.part(out, cells);
+        let part = whole.part(range.clone(), to, out, |b| all.part(b, range.clone()))?;
+        steps.push(Step::Assemble(part, out));
+    }
+    Some(steps)
 }
 
 fn pooling<T: Float>(pool: &Pool, threads: usize, all: &mut Buffers<'_>) -> Option<Vec<Step<T>>> {

@@ -4,6 +4,7 @@ use crate::float::Float;
 use crate::isa::{Isa, Kernel, dispatch};
 use crease_core::Layout;
 use crease_core::shape::Dim;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An index map, ready to be walked from any element on.
@@ -300,7 +301,7 @@ impl Walk {
     }
 
     /// The map of some of its elements, if that is a map of this kind: those of a table, or of whole steps of the outermost loop.
-    pub fn part(&self, elements: std::ops::Range<usize>) -> Option<Walk> {
+    pub fn part(&self, elements: Range<usize>) -> Option<Walk> {
         match self {
             Walk::Table(t) => Some(Walk::Table(t.get(elements)?.into())),
             Walk::Strided { offset, outer, inner } => {
@@ -317,6 +318,38 @@ impl Walk {
                 let outer = [Dim { size: to - from, ..*first }].iter().chain(rest).copied().collect();
                 Some(Walk::Strided { offset, outer, inner: *inner })
             }
+        }
+    }
+
+    /// The steps of the outermost loop, and the elements of each, if there are loops.
+    pub fn steps(&self) -> Option<(usize, usize)> {
+        let Walk::Strided { outer, inner, .. } = self else { return None };
+        let (first, rest) = outer.split_first()?;
+        Some((first.size, rest.iter().map(|d| d.size).product::<usize>() * inner.size))
+    }
+
+    /// The cells between the lowest that it reaches and the highest.
+    pub fn reach(&self) -> Range<usize> {
+        match self {
+            Walk::Table(t) => {
+                let (low, high) = t.iter().fold((u32::MAX, 0), |(l, h), &i| (l.min(i), h.max(i)));
+                low.min(high) as usize..high as usize + 1
+            }
+            Walk::Strided { offset, outer, inner } => {
+                let far = |d: &Dim| (d.size as isize - 1) * d.stride;
+                let all = || outer.iter().chain([inner]).map(far);
+                let ends = [all().filter(|f| *f < 0).sum::<isize>(), all().filter(|f| *f > 0).sum::<isize>() + 1];
+                let [low, high] = ends.map(|f| (*offset as isize + f) as usize);
+                low..high
+            }
+        }
+    }
+
+    /// The map to cells that begin so much further on.
+    pub fn back(self, by: usize) -> Walk {
+        match self {
+            Walk::Table(t) => Walk::Table(t.iter().map(|i| i - by as u32).collect()),
+            Walk::Strided { offset, outer, inner } => Walk::Strided { offset: offset - by, outer, inner },
         }
     }
 
