@@ -1,13 +1,14 @@
 //! Threads that stay: started when they are first wanted, then waiting for work.
 //!
-//! A number of jobs and what is to be done for each enter; all jobs are done when [`Team::each`] returns. The caller works too, and
-//! whoever is free takes the next job, so it does not matter to a result how many threads there are, and nothing waits for a thread
+//! A number of jobs and what is to be done for each enter; all jobs are done when [`Team::each`] returns. The caller works too. Every thread has
+//! a stretch of the jobs, the same one from order to order, so that it finds in its cache what it has left there; whoever is done with
+//! its own takes jobs of the others. So it does not matter to a result how many threads there are, and nothing waits for a thread
 //! that has not woken up yet: its order is taken back. A thread that has nothing to do looks for orders for a moment, since
 //! the next one mostly comes at once, and longer as long as it belongs to a team; then it sleeps. Giving out work allocates nothing.
 //!
 //! Jobs do not give out work themselves: inside a job a team has the caller alone, so that threads are never more than were asked for.
 //!
-//! Deliberately absent: queues, priorities, stealing. Parts of one computation are even enough.
+//! Deliberately absent: queues, priorities. Parts of one computation are even enough.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -30,6 +31,9 @@ const CALLED: Duration = Duration::from_micros(500);
 /// So often a thread pauses before it looks again: an order is to be seen within a fraction of a microsecond, and a pause may take a tenth of one.
 const PAUSES: usize = 4;
 
+/// Jobs are in so many stretches at most.
+const STRETCHES: usize = 16;
+
 /// What is to be done for each job: told are the number of the place at which a thread works, 0 that of the caller, and that of the
 /// job.
 type Work<'w> = dyn Fn(usize, usize) + Sync + 'w;
@@ -38,25 +42,36 @@ type Work<'w> = dyn Fn(usize, usize) + Sync + 'w;
 struct Order<'w> {
     work: &'w Work<'w>,
     jobs: usize,
-    next: AtomicUsize,
+    /// In how many stretches they are, and the next job in each.
+    stretches: usize,
+    next: [AtomicUsize; STRETCHES],
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-impl Order<'_> {
-    /// Does one job after the other until there are none left.
+impl<'w> Order<'w> {
+    fn new(work: &'w Work<'w>, jobs: usize, threads: usize) -> Self {
+        let stretches = threads.clamp(1, STRETCHES);
+        let next = std::array::from_fn(|s| AtomicUsize::new(s * jobs / stretches));
+        Order { work, jobs, stretches, next, panic: Mutex::new(None) }
+    }
+
+    /// Does one job after the other until there are none left: those of its own stretch, then of the one after it, and so on.
     fn carry_out(&self, place: usize) {
         let done = catch_unwind(AssertUnwindSafe(|| {
-            loop {
-                let job = self.next.fetch_add(1, Ordering::Relaxed);
-                if job >= self.jobs {
-                    break;
+            for stretch in (place..place + self.stretches).map(|s| s % self.stretches) {
+                let end = (stretch + 1) * self.jobs / self.stretches;
+                loop {
+                    let job = self.next[stretch].fetch_add(1, Ordering::Relaxed);
+                    if job >= end {
+                        break;
+                    }
+                    (self.work)(place, job);
                 }
-                (self.work)(place, job);
             }
         }));
         if let Err(panic) = done {
             // the others need not begin what is lost
-            self.next.store(self.jobs, Ordering::Relaxed);
+            self.next.iter().for_each(|next| next.store(self.jobs, Ordering::Relaxed));
             *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
         }
     }
@@ -203,7 +218,7 @@ impl Team {
             (0..jobs).for_each(|job| work(0, job));
             return;
         }
-        let order = Order { work, jobs, next: AtomicUsize::new(0), panic: Mutex::new(None) };
+        let order = Order::new(work, jobs, self.called + 1);
         let given: *mut Order<'static> = std::ptr::from_ref(&order).cast_mut().cast();
         let helpers = || self.seats().take(jobs - 1).enumerate();
         for (i, seat) in helpers() {
