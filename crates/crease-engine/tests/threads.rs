@@ -96,6 +96,17 @@ fn placed() -> Program {
     b.finish(&[all]).unwrap()
 }
 
+/// The square of a product, of so many rows, columns and products of numbers for each.
+fn product([m, n, k]: [usize; 3]) -> Program {
+    let mut b = Builder::new("product");
+    let x = b.input("x", Shape::new([m, k]).unwrap()).unwrap();
+    let y = b.input("y", Shape::new([k, n]).unwrap()).unwrap();
+    let z = b.matmul(x, y).unwrap();
+    let z = b.mul(z, z).unwrap();
+    let z = b.sum_all(z).unwrap();
+    b.finish(&[z]).unwrap()
+}
+
 fn all() -> Vec<(&'static str, Program)> {
     let n = 100_003;
     vec![
@@ -116,6 +127,9 @@ fn all() -> Vec<(&'static str, Program)> {
         ("max-linear", programs::max_linear(10, 10_000).unwrap()),
         ("lanes", lanes()),
         ("placed", placed()),
+        ("columns", product([40, 200, 300])),
+        ("columns and a bit", product([37, 131, 70])),
+        ("few rows", product([5, 333, 100])),
         ("neighbours", neighbours(1001, &[10, 7])),
         ("neighbours, far", neighbours(3, &[129, 131])),
         ("neighbours, one", neighbours(40_000, &[1])),
