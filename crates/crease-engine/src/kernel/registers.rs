@@ -41,7 +41,7 @@ pub(crate) fn zero<T: Float, V: Simd<T>>() -> V {
 ///
 /// Called in kernels only.
 #[inline(always)]
-pub(crate) unsafe fn turned<T: Float, V: Simd<T>>(mut rows: [V; WIDEST]) -> [V; WIDEST] {
+unsafe fn turned<T: Float, V: Simd<T>>(mut rows: [V; WIDEST]) -> [V; WIDEST] {
     // in each round numbers that are half of all rows apart come to lie side by side
     let mut apart = 1;
     while apart < V::N {

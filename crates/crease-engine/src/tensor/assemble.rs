@@ -87,18 +87,22 @@ impl<T: Float> Assembly<T> {
 
     /// A part of one piece: some of its numbers, which go to some of the cells. `of` is that part of a buffer.
     pub fn part(&self, numbers: Range<usize>, to: Walk, out: Buf, of: impl FnOnce(Buf) -> Buf) -> Option<Assembly<T>> {
-        let ([Piece { from, read, put, .. }], begin) = (&self.pieces[..], &self.begin) else { return None };
-        let begin = match begin {
+        let [piece] = &self.pieces[..] else { return None };
+        let begin = match &self.begin {
             Begin::Anything => Begin::Anything,
             Begin::All(x) => Begin::All(*x),
             Begin::Given(_) => return None,
         };
-        let (from, read, len) = match (from, read) {
-            (Arg::Direct(b), _) => (Arg::Direct(of(*b)), None, numbers.len()),
-            (from, None) => (from.clone(), None, numbers.len()),
-            (from, Some(walk)) => (from.clone(), Some(walk.part(numbers.clone())?), numbers.len()),
+        let read = match &piece.read {
+            Some(walk) => Some(walk.part(numbers.clone())?),
+            None => None,
         };
-        Some(Assembly { begin, pieces: vec![Piece { from, read, to, len, put: *put }], out })
+        let from = match &piece.from {
+            Arg::Direct(b) => Arg::Direct(of(*b)),
+            from @ (Arg::Through(..) | Arg::Const(_)) => from.clone(),
+        };
+        let part = Piece { from, read, to, len: numbers.len(), put: piece.put };
+        Some(Assembly { begin, pieces: vec![part], out })
     }
 }
 
