@@ -218,7 +218,7 @@ impl Team {
             (0..jobs).for_each(|job| work(0, job));
             return;
         }
-        let order = Order::new(work, jobs, self.called + 1);
+        let order = Order::new(work, jobs, jobs.min(self.called + 1));
         let given: *mut Order<'static> = std::ptr::from_ref(&order).cast_mut().cast();
         let helpers = || self.seats().take(jobs - 1).enumerate();
         for (i, seat) in helpers() {

@@ -345,13 +345,14 @@ impl<T: Float> Fused<T> {
         self.sums.iter().filter(|s| s.run.is_none()).map(|s| s.cells).sum()
     }
 
-    /// How many elements are one part: an even number of parts, of the same size but for the last.
+    /// How many elements are one part: an even number of parts where sums allow it, of the same size but for the last.
     fn parted(&self, exact: bool) -> usize {
         if self.elements <= PART {
             return self.elements;
         }
-        // what parts are multiples of
-        let unit = self.sums.iter().filter_map(|s| s.run).fold(LINE, lcm);
+        // what parts are multiples of: of lines only where that makes no part too large
+        let runs = self.sums.iter().filter_map(|s| s.run).fold(1, lcm);
+        let unit = if lcm(LINE, runs) <= PART { lcm(LINE, runs) } else { runs };
         let parts = self.elements.div_ceil(PART).next_multiple_of(2);
         let part = self.elements.div_ceil(parts).next_multiple_of(unit);
         let (parts, cells) = (self.elements.div_ceil(part), self.cells());

@@ -5,6 +5,7 @@
 //! joins the group as a sink, and reading the sum closes it, too. So that nothing stands between them, such sums are moved up first.
 
 use super::block::joins;
+use super::guard::Need;
 use super::lower::{Arg, Buf, Kind, Node};
 use crease_core::Layout;
 
@@ -28,8 +29,8 @@ struct Open {
 }
 
 /// Moves sums up to right behind the elementwise nodes whose elements they add up, where a group with such a sum is none that several threads
-/// could not share.
-pub(crate) fn sums_first<T>(nodes: &mut Vec<Node<T>>, lens: &[usize], exact: bool) {
+/// could not share. What is not always needed stays behind what decides about it.
+pub(crate) fn sums_first<T>(nodes: &mut Vec<Node<T>>, lens: &[usize], needs: &[Need], exact: bool) {
     let mut maker: Vec<Option<usize>> = vec![None; lens.len()];
     let mut order: Vec<(usize, bool)> = Vec::with_capacity(nodes.len());
     for (i, node) in nodes.iter().enumerate() {
@@ -39,6 +40,7 @@ pub(crate) fn sums_first<T>(nodes: &mut Vec<Node<T>>, lens: &[usize], exact: boo
                 maker[node.out[0] as usize] = Some(i);
                 None
             }
+            Kind::Assemble(_) if !matches!(needs[node.out[0] as usize], Need::Always) => None,
             Kind::Assemble(pieces) => sums_directly(pieces, cells)
                 .filter(|&b| pieces.iter().all(|(_, layout)| joins(layout, lens[b as usize], cells, exact)))
                 .and_then(|b| maker[b as usize]),

@@ -122,8 +122,8 @@ pub(crate) fn build<T: Float>(
         pattern::recognise(&mut nodes);
     }
     let Nodes { mut nodes, lens, origins, outputs, truths } = nodes;
-    fuse::sums_first(&mut nodes, &lens, manner.exact);
     let needs = guard::needs(&nodes, &lens, outputs.iter().chain(&truths).copied());
+    fuse::sums_first(&mut nodes, &lens, &needs, manner.exact);
     let groups = guard::decide_early(fuse::fuse(&nodes, &lens), &nodes, &needs);
     // who reads what, counted in steps
     let mut from = vec![usize::MAX; lens.len()];

@@ -212,12 +212,17 @@ fn pooling<T: Float>(pool: &Pool, threads: usize, all: &mut Buffers<'_>) -> Opti
     Some(shares(pool.windows.bases.len(), EACH * threads).into_iter().map(part).collect())
 }
 
+/// In fewer parts where windows overlap and many would cut between them.
 fn unpooling<T: Float>(pool: &Unpool, threads: usize, all: &mut Buffers<'_>) -> Option<Vec<Step<T>>> {
+    [EACH * threads, threads].into_iter().find_map(|parts| unpooling_in(pool, parts, all))
+}
+
+fn unpooling_in<T: Float>(pool: &Unpool, parts: usize, all: &mut Buffers<'_>) -> Option<Vec<Step<T>>> {
     let rows = pool.windows.along.size;
     if pool.windows.bases.len() * rows * pool.windows.offsets.len() < NUMBERS {
         return None;
     }
-    let shares = shares(pool.windows.bases.len(), EACH * threads);
+    let shares = shares(pool.windows.bases.len(), parts);
     let cells = regions(&pool.windows, &shares, all.len(pool.out))?;
     let mut steps = Vec::with_capacity(shares.len());
     for (r, cells) in shares.into_iter().zip(cells) {
