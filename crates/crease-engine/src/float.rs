@@ -112,6 +112,9 @@ pub trait Float:
     /// Whether all numbers of a slice are finite; in kernels only, so that it is compiled for their instructions.
     #[doc(hidden)]
     fn all_finite(xs: &[Self]) -> bool;
+    /// A number that is a small one to count with, as one of those.
+    #[doc(hidden)]
+    fn small(self) -> u32;
 }
 
 macro_rules! float {
@@ -214,6 +217,12 @@ macro_rules! float {
                 const EXPONENT: $bits = $t::INFINITY.to_bits();
                 const ONE: $bits = EXPONENT & EXPONENT.wrapping_neg();
                 xs.iter().fold(0, |m, x| m | ((x.to_bits() & EXPONENT) + ONE)) >> ($bits::BITS - 1) == 0
+            }
+            #[inline(always)]
+            fn small(self) -> u32 {
+                // next to this the last bits of a number are its whole part
+                const WHOLE: $t = (1u64 << ($t::MANTISSA_DIGITS - 1)) as $t;
+                ((self + WHOLE).to_bits() - WHOLE.to_bits()) as u32
             }
         }
     };

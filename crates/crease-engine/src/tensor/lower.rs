@@ -1,6 +1,7 @@
 //! From equations to nodes: views are resolved to index maps on buffers, lanes given as arguments are stacked, constants
 //! get their places.
 
+use super::chosen::Chosen;
 use super::pool::{Pool, Unpool};
 use super::turns::Turns;
 use super::walk::axes;
@@ -89,6 +90,8 @@ pub(crate) enum Kind<T> {
     Conv(Conv, Pass),
     Pool(Pool),
     Unpool(Unpool),
+    /// Adjoints of a convolution behind a maximum.
+    Chosen(Chosen),
     /// A loop; it gets its results when it becomes a step.
     Turns(Turns),
 }
@@ -118,6 +121,7 @@ impl<T> Node<T> {
             Kind::Conv(c, Pass::Kernels(_)) => vec![(c.values, false), (c.image, false)],
             Kind::Pool(p) => vec![(p.image, false)],
             Kind::Turns(t) => t.args.iter().map(|&b| (b, false)).collect(),
+            Kind::Chosen(c) => c.reads().map(|b| (b, false)).collect(),
             Kind::Unpool(p) => vec![(p.winners, false), (p.values, false), (p.adjoint.0, false)],
         }
     }

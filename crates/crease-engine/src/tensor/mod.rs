@@ -6,6 +6,7 @@
 
 mod assemble;
 mod block;
+mod chosen;
 mod fuse;
 mod gemm;
 mod guard;
@@ -31,6 +32,7 @@ use crate::kernel::moves::carry_out;
 use crate::options::Explain;
 use crate::unit::Move;
 pub(crate) use block::Manner;
+use chosen::Chosen;
 use crease_core::Limits;
 use guard::{Guard, Need};
 use lower::{Buf, Kind, Node, Nodes, Origin};
@@ -89,6 +91,7 @@ enum Step<T> {
     Conv(windows::Conv, windows::Pass, Buf),
     Pool(pool::Pool),
     Unpool(pool::Unpool),
+    Chosen(Chosen),
     Turns(turns::Turns),
 }
 
@@ -262,6 +265,12 @@ pub(crate) fn build<T: Float>(
                 space = space.max(pool.space());
                 Step::Unpool(pool.clone())
             }
+            Kind::Chosen(chosen) => {
+                space = space.max(chosen.space());
+                positions = positions.max(chosen.positions());
+                explain.say(chosen.describe());
+                Step::Chosen(chosen.clone())
+            }
             Kind::Turns(t) => Step::Turns(turns::Turns { out: node.out.clone(), ..t.clone() }),
             Kind::Unit(..) => continue,
         });
@@ -308,6 +317,7 @@ pub(crate) fn build<T: Float>(
             Step::Conv(conv, ..) => conv.space(),
             Step::Unpool(pool) => pool.space(),
             Step::Lanes(lanes) => lanes.space(),
+            Step::Chosen(chosen) => chosen.space(),
             _ => 0,
         });
     }
@@ -479,6 +489,7 @@ impl<T: Float> Code<T> {
             Step::Conv(conv, pass, _) => conv.run(p, space, *pass),
             Step::Pool(pool) => pool.run(p),
             Step::Unpool(pool) => pool.run(p, space),
+            Step::Chosen(chosen) => return chosen.run(p, space, positions, self.manner.checked),
             Step::Move { what, src, positions, sizes: [n, m, results], out } => {
                 let positions = positions.map(|b| p.read(b));
                 let lanes = p.read(*src).chunks_exact(*n).zip(p.write(*out).chunks_exact_mut(*results));
@@ -504,6 +515,9 @@ impl<T: Float> Code<T> {
             Step::Across(across) => self.look(p, &[across.values]),
             Step::Pool(pool) => self.look(p, &[pool.values]),
             Step::Unpool(pool) => self.look(p, &[pool.out]),
+            Step::Chosen(chosen) => {
+                [chosen.kernels, chosen.image].into_iter().flatten().all(|(_, out)| self.look(p, &[out]))
+            }
             Step::Move { what: Move::Add, out, .. } => self.look(p, &[*out]),
             Step::Fused(_) | Step::Move { .. } | Step::Turns(_) => true,
         }
@@ -517,8 +531,12 @@ impl<T: Float> Code<T> {
 
 /// Adds up the sums that the parts of a step have left, in order.
 fn add_up<T: Float>(sums: &[Buf], step: &Step<T>, p: &Pointers<'_, T>) {
-    let (Some((first, rest)), Step::Conv(_, _, out)) = (sums.split_first(), step) else { return };
-    let out = p.write(*out);
+    let out = match step {
+        Step::Conv(_, _, out) => *out,
+        Step::Chosen(Chosen { kernels: Some((_, out)), .. }) => *out,
+        _ => return,
+    };
+    let (Some((first, rest)), out) = (sums.split_first(), p.write(out)) else { return };
     out.copy_from_slice(p.read(*first));
     for &b in rest {
         out.iter_mut().zip(p.read(b)).for_each(|(o, &x)| *o += x);

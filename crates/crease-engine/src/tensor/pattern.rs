@@ -35,6 +35,8 @@ pub(crate) fn uses<T>(n: &Nodes<T>) -> Uses {
 pub(crate) fn recognise<T: Float>(n: &mut Nodes<T>) {
     pooling(n);
     convolution(n);
+    // copies that are no longer needed read nothing
+    sweep(n);
     super::rewrite::rewrite(n);
     sweep(n);
 }
@@ -123,7 +125,7 @@ pub(crate) fn buffer<T>(n: &mut Nodes<T>, len: usize) -> Buf {
 
 /// The adjoint that is multiplied by the weights of a maximum over windows, the buffer that the products are put into, and who
 /// reads them there.
-type WayBack = ((Buf, Option<Walk>), Buf, Vec<(usize, usize)>);
+type WayBack = ((Buf, Option<(Layout, Walk)>), Buf, Vec<(usize, usize)>);
 
 fn way_back<T: Float>(
     n: &mut Nodes<T>,
@@ -146,10 +148,11 @@ fn way_back<T: Float>(
     }
     let loops: Vec<(usize, isize)> = outer.iter().map(|d| (d.size, d.stride)).collect();
     let read = Layout::strided(*offset, &loops);
-    let adjoint = (adjoint, (!read.is_identity(n.lens[adjoint as usize])).then(|| Walk::new(&read)));
     if read.len() != count {
         return None;
     }
+    let walk = Walk::new(&read);
+    let adjoint = (adjoint, (!read.is_identity(n.lens[adjoint as usize])).then_some((read, walk)));
     let product = n.nodes[times].out[0];
     if n.outputs.contains(&product) {
         return None;

@@ -10,6 +10,7 @@ use super::windows::Windows;
 use crate::float::{Float, maximum};
 use crate::isa::{Isa, Kernel, Simd, dispatch, each};
 use crate::kernel::registers::{WIDEST, put, some};
+use crease_core::Layout;
 
 /// The largest of each window, with the place of the first or last that is, for the way back.
 #[derive(Clone, Debug)]
@@ -154,8 +155,8 @@ pub(crate) struct Unpool {
     pub windows: Windows,
     pub winners: Buf,
     pub values: Buf,
-    /// Where the adjoint lies, and how it is read if not in order.
-    pub adjoint: (Buf, Option<Walk>),
+    /// Where the adjoint lies, and how it is read if not in order: as an index map, and as a walk along it.
+    pub adjoint: (Buf, Option<(Layout, Walk)>),
     /// Whether the windows tile the image: every element lies in one of them.
     pub tiles: bool,
     pub out: Buf,
@@ -203,12 +204,12 @@ impl<T: Float> RunUnpool<'_, '_, T> {
         if !paired {
             out.fill(T::ZERO);
         }
-        let mut lines = pool.adjoint.1.as_ref().and_then(|walk| walk.lines(rows, pool.windows.bases.len()));
+        let mut lines = pool.adjoint.1.as_ref().and_then(|(_, walk)| walk.lines(rows, pool.windows.bases.len()));
         for (s, &base) in pool.windows.bases.iter().enumerate() {
             let (adjoint, at) = match (&pool.adjoint.1, lines.as_mut().and_then(Iterator::next)) {
                 (None, _) => (adjoint, s * rows),
                 (Some(_), Some((_, first, ..))) => (adjoint, first),
-                (Some(walk), None) => {
+                (Some((_, walk)), None) => {
                     walk.load(adjoint, s * rows, &mut self.space[..rows]);
                     (&self.space[..rows + V::N], 0)
                 }

@@ -2,8 +2,11 @@
 //!
 //! - The sum of the rows of a matrix product is the product with the sum of the rows, which takes a row where there was a matrix.
 //! - The sum of relu over a tensor that is not computed here, and its slopes, take one pass over it.
+//! - Where relu goes before a maximum over windows, its slope is asked of what was chosen, and not of all numbers; and behind both only what was chosen
+//!   goes back through a convolution.
 //! - A log-sum-exp over a matrix that would have to be transposed first runs down its columns instead, many at a time.
 
+use super::chosen::Chosen;
 use super::lower::{Arg, Buf, Kind, Matrix, Node, Nodes};
 use super::pattern::{Uses, buffer, copied, uses};
 use crate::float::Float;
@@ -16,6 +19,147 @@ pub(crate) fn rewrite<T: Float>(n: &mut Nodes<T>) {
     sums_of_products(n);
     across(n);
     sums_of_relu(n);
+    slopes_of_chosen(n);
+    adjoints_of_chosen(n);
+}
+
+/// Products of what goes back through a maximum over windows with the slopes of a relu in front of it: the slope where a number was chosen is that of the maximum, if it is
+/// 0 at 0, and elsewhere 0 is multiplied. What lies in no window might be NaN without the maximum knowing it, so all must lie in one.
+fn slopes_of_chosen<T: Float>(n: &mut Nodes<T>) {
+    let u = uses(n);
+    let mut first: HashMap<usize, Vec<Node<T>>> = HashMap::new();
+    let mut gone: HashSet<usize> = HashSet::new();
+    let slope = Unit::Slope(T::ZERO, T::ZERO, T::ONE);
+    for i in 0..n.nodes.len() {
+        let Kind::Unpool(pool) = &n.nodes[i].kind else { continue };
+        if !pool.tiles && !pool.windows.cover(n.lens[pool.out as usize]) {
+            continue;
+        }
+        let Some(times) = only_reader(n, &u, pool.out) else { continue };
+        let Kind::Unit(Unit::Mul, args) = &n.nodes[times].kind else { continue };
+        let [Arg::Direct(a), Arg::Direct(b)] = args[..] else { continue };
+        let slopes = if a == pool.out { b } else { a };
+        let argument = |b: Buf, of: Unit<T>| match &n.nodes[u.maker[b as usize]?].kind {
+            Kind::Unit(unit, args) if *unit == of => match args[..] {
+                [Arg::Direct(x)] => Some(x),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(Kind::Pool(maximum)) = u.maker[pool.values as usize].map(|m| &n.nodes[m].kind) else { continue };
+        let before = argument(slopes, slope);
+        if before.is_none() || before != argument(maximum.image, Unit::Relu) {
+            continue;
+        }
+        let (mut pool, product) = (pool.clone(), n.nodes[times].out[0]);
+        let adjoint = match pool.adjoint {
+            (b, None) => Arg::Direct(b),
+            (b, Some((layout, _))) => Arg::Through(b, layout),
+        };
+        let count = n.lens[pool.values as usize];
+        let [slopes, less] = [buffer(n, count), buffer(n, count)];
+        let unit = |unit, args, out| Node { kind: Kind::Unit(unit, args), out: vec![out] };
+        first.insert(
+            i,
+            vec![
+                unit(slope, vec![Arg::Direct(pool.values)], slopes),
+                unit(Unit::Mul, vec![adjoint, Arg::Direct(slopes)], less),
+            ],
+        );
+        (pool.adjoint, pool.out) = ((less, None), product);
+        n.nodes[i] = Node { kind: Kind::Unpool(pool), out: vec![product] };
+        gone.insert(times);
+    }
+    let old = std::mem::take(&mut n.nodes);
+    for (i, node) in old.into_iter().enumerate() {
+        n.nodes.extend(first.remove(&i).into_iter().flatten());
+        if !gone.contains(&i) {
+            n.nodes.push(node);
+        }
+    }
+}
+
+/// What goes back through a maximum over windows and then through a convolution, and is added up for each channel perhaps.
+fn adjoints_of_chosen<T: Float>(n: &mut Nodes<T>) {
+    let u = uses(n);
+    let mut gone: HashSet<usize> = HashSet::new();
+    for i in 0..n.nodes.len() {
+        let Kind::Unpool(pool) = &n.nodes[i].kind else { continue };
+        let (out, adjoint) = (pool.out, pool.adjoint.0);
+        if pool.adjoint.1.is_some() || n.outputs.contains(&out) {
+            continue;
+        }
+        let mut steps: Vec<(usize, Chosen)> = Vec::new();
+        let mut sums: Vec<(usize, &Layout)> = Vec::new();
+        let mut all = true;
+        for &reader in &u.readers[out as usize] {
+            match &n.nodes[reader].kind {
+                Kind::Conv(conv, pass) if conv.values == out => {
+                    let found = Chosen::new::<T>(conv, *pass, pool);
+                    all &= found.is_some();
+                    steps.extend(found.map(|chosen| (reader, chosen)));
+                }
+                Kind::Assemble(pieces) => match &pieces[..] {
+                    [(Arg::Direct(b), layout)] if *b == out => sums.push((reader, layout)),
+                    _ => all = false,
+                },
+                _ => all = false,
+            }
+        }
+        let Some([values, places]) = steps.first().map(|(_, chosen)| chosen.values()) else { continue };
+        let sums: Option<Vec<(usize, Layout)>> =
+            sums.into_iter().map(|(reader, layout)| Some((reader, fewer(layout, values, places)?))).collect();
+        let (true, Some(sums)) = (all, sums) else { continue };
+        for (reader, layout) in sums {
+            n.nodes[reader].kind = Kind::Assemble(vec![(Arg::Direct(adjoint), layout)]);
+        }
+        let mut steps = steps.into_iter();
+        if let Some((at, chosen)) = steps.next() {
+            let mut chosen = chosen;
+            for (later, other) in steps {
+                // both at once, if all is there by then that the later one reads
+                let node = Node { kind: Kind::<T>::Chosen(other.clone()), out: Vec::new() };
+                let there = node.reads().iter().all(|(b, _)| u.maker[*b as usize].is_none_or(|m| m < at));
+                match if there { chosen.clone().joined(other) } else { Err(other) } {
+                    Ok(both) => {
+                        chosen = both;
+                        gone.insert(later);
+                    }
+                    Err(other) => n.nodes[later] = chosen_node(other),
+                }
+            }
+            n.nodes[at] = chosen_node(chosen);
+        }
+    }
+    let mut i = 0;
+    n.nodes.retain(|_| {
+        i += 1;
+        !gone.contains(&(i - 1))
+    });
+}
+
+fn chosen_node<T>(chosen: Chosen) -> Node<T> {
+    let out = [chosen.kernels, chosen.image].into_iter().flatten().map(|(_, out)| out).collect();
+    Node { kind: Kind::Chosen(chosen), out }
+}
+
+/// The index map of a sum over parts of equal size each of which goes into one cell, where of the numbers of a part only so many are left.
+fn fewer(layout: &Layout, part: usize, left: usize) -> Option<Layout> {
+    let Layout::Strided { offset, dims } = layout else { return None };
+    let inner = dims.iter().rev().take_while(|d| d.stride == 0).count();
+    let (outer, inner) = dims.split_at(dims.len() - inner);
+    let together: usize = inner.iter().map(|d| d.size).product();
+    let outer = outer.iter().map(|d| (d.size, d.stride));
+    let sum = (together / part * left, 0);
+    together.is_multiple_of(part).then(|| Layout::strided(*offset, &outer.chain([sum]).collect::<Vec<_>>()))
+}
+
+/// The only one who reads a buffer, if nobody outside does.
+fn only_reader<T>(n: &Nodes<T>, u: &Uses, b: Buf) -> Option<usize> {
+    match u.readers[b as usize][..] {
+        [reader] if !n.outputs.contains(&b) => Some(reader),
+        _ => None,
+    }
 }
 
 /// The sum of relu of all numbers of a buffer. Not of one that an elementwise node computes: the sum joins its group, and the numbers

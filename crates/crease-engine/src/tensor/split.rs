@@ -11,6 +11,7 @@
 
 use super::Step;
 use super::assemble::Assembly;
+use super::chosen::Chosen;
 use super::lanes::Lanes;
 use super::lower::Buf;
 use super::memory::Place;
@@ -64,6 +65,7 @@ impl Buffers<'_> {
 pub(super) fn split<T: Float>(step: &Step<T>, threads: usize, all: &mut Buffers<'_>) -> Option<Parts<T>> {
     let steps = match step {
         Step::Conv(conv, Pass::Kernels(out), _) => return kernels(conv, *out, all),
+        Step::Chosen(chosen) if chosen.kernels.is_some() => return chosen_in_parts(chosen, IMAGES, all),
         _ if threads <= 1 => return None,
         Step::Product(product, out, stands) => {
             let some = product.parts([threads, EACH * threads], WORK);
@@ -74,6 +76,10 @@ pub(super) fn split<T: Float>(step: &Step<T>, threads: usize, all: &mut Buffers<
             some.into_iter().map(part).collect()
         }
         Step::Conv(conv, pass, _) => convolution(conv, *pass, threads, all)?,
+        Step::Chosen(chosen) => {
+            let (images, products) = chosen.size();
+            return (products >= WORK).then(|| chosen_in_parts(chosen, images.div_ceil(EACH * threads), all)).flatten();
+        }
         Step::Pool(pool) => pooling(pool, threads, all)?,
         Step::Unpool(pool) => unpooling(pool, threads, all)?,
         Step::Lanes(lanes) => many_lanes(lanes, threads, all)?,
@@ -154,6 +160,34 @@ fn kernels<T: Float>(conv: &Conv, out: Buf, all: &mut Buffers<'_>) -> Option<Par
     Some(parts)
 }
 
+/// Adjoints of convolutions behind a maximum, so many images at a time: of both the kernels, whose sums have parts of a fixed size, and the image.
+fn chosen_in_parts<T: Float>(whole: &Chosen, images: usize, all: &mut Buffers<'_>) -> Option<Parts<T>> {
+    let (count, _) = whole.size();
+    if count < 2 * images {
+        return None;
+    }
+    let mut parts = Parts { steps: Vec::new(), sums: Vec::new() };
+    let len = whole.kernels.map_or(0, |(_, out)| all.len(out));
+    for (i, r) in shares(count, count.div_ceil(images)).into_iter().enumerate() {
+        let some = r.start * whole.each()..r.end * whole.each();
+        let mut cells = |b: Buf| {
+            let cells = whole.cells(&r, all.len(b));
+            all.part(b, cells)
+        };
+        let image = whole.kernels.map(|(image, _)| cells(image));
+        let back = whole.image.map(|(kernels, out)| (kernels, cells(out)));
+        let chosen = [whole.winners, whole.adjoint, whole.maxima].map(|b| all.part(b, some.clone()));
+        let kernels = image.map(|image| {
+            let sum = all.add(Place::Partial(i * len), len);
+            parts.sums.push(sum);
+            (image, sum)
+        });
+        parts.steps.push(Step::Chosen(whole.part(r, chosen, kernels, back)));
+    }
+    *all.partial = (*all.partial).max(parts.sums.len() * len);
+    Some(parts)
+}
+
 /// The cells that groups of stretches write to, if no two groups share one: all cells, cut where each group begins.
 fn regions(windows: &Windows, groups: &[Range<usize>], cells: usize) -> Option<Vec<Range<usize>>> {
     let reach = |g: &Range<usize>| -> Option<Range<usize>> {
@@ -229,7 +263,7 @@ fn unpooling_in<T: Float>(pool: &Unpool, parts: usize, all: &mut Buffers<'_>) ->
         let range = r.start * rows..r.end * rows;
         let adjoint = match &pool.adjoint {
             (b, None) => (all.part(*b, range.clone()), None),
-            (b, Some(walk)) => (*b, Some(walk.part(range.clone())?)),
+            (b, Some((layout, walk))) => (*b, Some((layout.clone(), walk.part(range.clone())?))),
         };
         let windows = some(&pool.windows, r, cells.start);
         let (winners, values) = (all.part(pool.winners, range.clone()), all.part(pool.values, range));

@@ -55,6 +55,18 @@ impl Windows {
         Some(Windows { bases, along: *along, offsets: walk(-below, column)? })
     }
 
+    /// Whether each of so many elements lies in a window.
+    pub fn cover(&self, elements: usize) -> bool {
+        let mut covered = vec![false; elements];
+        for base in &self.bases {
+            for row in 0..self.along.size {
+                let at = *base as usize + row * self.along.stride as usize;
+                self.offsets.iter().for_each(|&o| covered[at + o as usize] = true);
+            }
+        }
+        covered.into_iter().all(|c| c)
+    }
+
     /// The number of elements that a buffer must have.
     pub fn reach(&self) -> usize {
         let furthest = |x: &[u32]| x.iter().max().copied().unwrap_or(0) as usize;
