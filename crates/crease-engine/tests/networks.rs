@@ -179,12 +179,14 @@ fn products_of_many_sizes() {
     let mut rng = SplitMix64::new(9);
     for round in 0..120 {
         let mut size = || 1 + rng.below(40) as usize;
-        let (mut m, mut k, n, mut batch) = (size(), size(), size(), 1 + size() % 3);
+        let (mut m, mut k, mut n, mut batch) = (size(), size(), size(), 1 + size() % 3);
         match round % 6 {
             // blocks of rows, panels of columns and stretches of the inner dimension, whole and not
             0 => (m, k, batch) = (m + 40 * (round % 5), k + 250 * (round % 3), 1),
             // a column times a row, or rows, shorter than two registers and longer
             1 => k = 1,
+            // so many columns that the first matrix is copied: or is it read where it lies, and when do its rows fall into the same places of the caches
+            2 => (n, k) = (n + 64, [k, 300, 256, 512][round / 6 % 4]),
             _ => {}
         }
         let (ta, tb) = (rng.below(2) == 0, rng.below(2) == 0);

@@ -1,8 +1,8 @@
 //! Blocked matrix products.
 //!
-//! Sums of a tile of the result stay in registers while a stretch of the inner dimension goes by. Both matrices are copied
-//! into the workspace in the order in which tiles read them, unless they are so small that copying is not repaid: rows of a
-//! power of two of bytes would otherwise fall into the same few places of the caches. Blocks are sized so that a part of
+//! Sums of a tile of the result stay in registers while a stretch of the inner dimension goes by. The second matrix is copied
+//! into the workspace in the order in which tiles read it, unless the first has so few rows that copying is not repaid. The first is copied if its columns lie
+//! in order, and if its rows would fall into the same few places of the caches, as those of a power of two of bytes do; else tiles read its rows where they are. Blocks are sized so that a part of
 //! the first matrix stays in the second cache and one panel of the second matrix in the first. The order of every sum is fixed.
 
 use super::product::View;
@@ -89,7 +89,8 @@ impl<T: Float> Gemm<'_, T> {
         let copied = if in_place(&vb, m) { n / columns * columns } else { 0 };
         // all panels are copied at once if several blocks of the first matrix meet them, else each when it is needed, so that it stays in the first cache
         let at_once = m > TALL;
-        let copies = n >= COLUMNS_REPAY;
+        // rows that lie in order are read where they are, unless those of a tile fall into the same few places of the first cache
+        let copies = n >= COLUMNS_REPAY && (va.column != 1 || crowded(size_of::<T>() * va.row.unsigned_abs(), M));
         for deep in (0..k).step_by(DEEP) {
             let depth = DEEP.min(k - deep);
             let from = |p: usize| Lines { x: self.b, at: vb.index(deep, p), apart: vb.column, along: vb.row };
@@ -153,6 +154,12 @@ impl<T: Float> Gemm<'_, T> {
             }
         }
     }
+}
+
+/// Whether the beginnings of so many rows are too many for the places of the first cache that they fall into. A number has its place by the last twelve bits of
+/// its address, at each there is room for eight lines or more, and two of them are left to others.
+fn crowded(apart: usize, rows: usize) -> bool {
+    rows << apart.trailing_zeros().min(12) > 6 << 12
 }
 
 /// How many of so many rows go into tiles of `F` rows: as many as leave the fewest over when the others go into tiles of `M`.
