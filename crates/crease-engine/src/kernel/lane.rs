@@ -3,7 +3,7 @@
 //! Meaning is that of the interpreter. Maxima and minima come out bit for bit the same in whatever order they are taken; sums
 //! are taken in the interpreter's order only where [`Agreement::Bits`](crate::Agreement::Bits) is asked for.
 
-use crate::float::{Float, maximum, relu, slope};
+use crate::float::{Float, maximum, slope};
 use crate::isa::{Isa, Kernel, dispatch};
 use crate::kernel::dots::Dots;
 use crease_core::Ties;
@@ -94,6 +94,12 @@ enum Of {
     Relu,
 }
 
+/// As relu, in one instruction; but -0 stays what it is, until a sum of such numbers is added to 0.
+#[inline(always)]
+fn positive<T: Float>(x: T) -> T {
+    if T::ZERO > x { T::ZERO } else { x }
+}
+
 struct Sum<'a, T> {
     xs: &'a [T],
     of: Of,
@@ -106,7 +112,7 @@ impl<T: Float> Kernel for Sum<'_, T> {
         match self.of {
             Of::Numbers => wide_sum(self.xs, |x| x),
             Of::Sizes => wide_sum(self.xs, |x| x.size()),
-            Of::Relu => wide_sum(self.xs, relu),
+            Of::Relu => wide_sum(self.xs, positive) + T::ZERO,
         }
     }
 }
@@ -243,31 +249,41 @@ impl<T: Float> Kernel for SumJoint<'_, T> {
     fn run<I: Isa>(self) -> T {
         let at = self.at;
         match self.relu {
-            true => sum_joint(self.xs, self.slopes, |x| (relu(x), slope(x, T::ZERO, at, T::ONE))),
+            true => sum_joint(self.xs, self.slopes, |x| (positive(x), slope(x, T::ZERO, at, T::ONE))) + T::ZERO,
             false => sum_joint(self.xs, self.slopes, |x| (x.size(), sign(x, at))),
         }
     }
 }
 
+/// So many bytes are a line of the caches.
+const LINE: usize = 64;
+
+/// So many numbers are read for a sum and then once more for slopes, while they are near.
+const NEAR: usize = 512;
+
+/// Sums as [`wide_sum`] does, and writes slopes beside it in registers that begin where a line of the caches does: else each of the widest would lie in two of them.
 #[inline(always)]
 fn sum_joint<T: Float>(xs: &[T], slopes: &mut [T], f: impl Fn(T) -> (T, T)) -> T {
+    let write = |xs: &[T], slopes: &mut [T]| slopes.iter_mut().zip(xs).for_each(|(w, &x)| *w = f(x).1);
     let mut sums = [T::NEG_ZERO; SUMS];
+    let mut done = slopes.as_ptr().align_offset(LINE).min(slopes.len());
+    write(&xs[..done], &mut slopes[..done]);
     let (chunks, rest) = xs.as_chunks::<SUMS>();
-    let (wide, rest_slopes) = slopes.as_chunks_mut::<SUMS>();
-    for (chunk, slopes) in chunks.iter().zip(wide) {
-        for ((s, &x), w) in sums.iter_mut().zip(chunk).zip(slopes) {
-            let (value, slope) = f(x);
-            *s += value;
-            *w = slope;
+    for (k, near) in chunks.chunks(NEAR / SUMS).enumerate() {
+        for chunk in near {
+            for (s, &x) in sums.iter_mut().zip(chunk) {
+                *s += f(x).0;
+            }
         }
+        let there = k * NEAR + near.len() * SUMS;
+        let end = there - (there - done) % WIDE;
+        // in runs of a length that is known, which are in registers whatever the instructions
+        let (wide, _) = slopes[done..end].as_chunks_mut::<SUMS>();
+        wide.iter_mut().zip(xs[done..end].as_chunks::<SUMS>().0).for_each(|(slopes, xs)| write(xs, slopes));
+        done = end;
     }
-    let mut total = wide_sum(&sums, |x| x);
-    for (&x, w) in rest.iter().zip(rest_slopes) {
-        let (value, slope) = f(x);
-        total += value;
-        *w = slope;
-    }
-    total
+    write(&xs[done..], &mut slopes[done..]);
+    rest.iter().fold(wide_sum(&sums, |x| x), |total, &x| total + f(x).0)
 }
 
 /// The sum of `relu`; not in order.
