@@ -173,3 +173,46 @@ fn limits_are_set_by_name() {
         assert!(text.contains(message), "{text}");
     }
 }
+
+/// p_0 is a sum of squares, and p_k(x) = p_(k-1)(x with a 1 in its place number k) + p_(k-1)(x), which is a case of its own for each set of constants.
+fn patterns(m: usize) -> (String, String) {
+    let names: Vec<String> = (0..m).map(|i| format!("x{i}")).collect();
+    let all = names.join(", ");
+    let squares: Vec<String> = names.iter().map(|x| format!("{x} * {x}")).collect();
+    let mut text = format!("program p0({all}) = {}\n", squares.join(" + "));
+    for k in 0..m {
+        let mut fixed = names.clone();
+        fixed[k] = "1".into();
+        text.push_str(&format!("program p{}({all}) = p{k}({}) + p{k}({all})\n", k + 1, fixed.join(", ")));
+    }
+    let at = names.iter().map(|x| format!("{x}=2")).collect::<Vec<_>>().join(",");
+    (file("limits", &format!("patterns{m}.crease"), text), at)
+}
+
+#[test]
+fn programs_that_are_called_in_too_many_ways_are_refused_and_small_ones_counted() {
+    let report = json(&["cost", &patterns(8).0, "--json"]);
+    assert_eq!(report["cost"], 897 + 1023 + 1024);
+    assert_eq!(report["backprop"]["counted"], 4984);
+    let tight = ["--max-equations", "100000"];
+    for m in [16, 40] {
+        let (path, at) = patterns(m);
+        let message = fault(&[&["cost", &path][..], &tight].concat());
+        let says = format!("`p{m}` calls its programs in so many ways");
+        assert!(message.contains(&says) && message.contains("--max-equations"), "{message}");
+        for technique in ["auto", "backward", "forward"] {
+            let how = ["--technique", technique, "--max-equations", "100000"];
+            let message = fault(&[&["grad", &path, "--at", &at][..], &how].concat());
+            assert!(message.contains("more than the limit of 100000"), "{message}");
+            let message = fault(&[&["show", &path, "--derive", "backprop"][..], &how].concat());
+            assert!(message.contains("more than the limit of 100000"), "{message}");
+        }
+    }
+    // a run needs no tally, only steps
+    let (path, at) = patterns(40);
+    assert!(fault(&["eval", &path, "--at", &at]).contains("--max-steps"));
+    for command in ["cost", "clarke", "bench"] {
+        let message = fault(&[command, &path, "--at", &at][..if command == "cost" { 2 } else { 4 }]);
+        assert!(message.contains("more than the limit of"), "{command}: {message}");
+    }
+}

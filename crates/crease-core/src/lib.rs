@@ -61,6 +61,7 @@ pub use crease_number as number;
 
 pub use batch::{BatchError, batch};
 pub use builder::{BuildError, Builder, Conv2d, Sliding, Window};
+pub use flow::constants::CasesError;
 pub use inline::{InlineError, MAX_INLINED, inline, inline_within};
 pub use limits::{Cancel, Limits};
 pub use number::{Number, NumberError, Rational};

@@ -27,7 +27,7 @@ pub struct Limits {
     pub steps: u64,
     /// The most numbers that a run holds at once. By default 2^29, which as f64 are four gigabytes.
     pub numbers: u64,
-    /// The most equations, and calls, that expanding calls may make.
+    /// The most equations, and calls, that expanding calls may make, and the most that are looked at again because other arguments of calls are constants.
     pub equations: u64,
     /// Programs with more operations than this are run in floats and not exactly, unless exact numbers are insisted on.
     pub exact_operations: u64,

@@ -1,6 +1,8 @@
 //! Limits: counts of any size, runs and expansions that know beforehand what they take, and forward mode counted without
 //! its columns.
 
+#[path = "limits/cases.rs"]
+mod cases;
 #[path = "limits/columns.rs"]
 mod columns;
 #[path = "limits/counts.rs"]

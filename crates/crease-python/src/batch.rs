@@ -9,8 +9,8 @@
 use crate::arrays::{Given, room};
 use crate::error::{CreaseError, raise};
 use crate::program::{Block, Code, Coded, Kind, Program, is_single};
-use crease::Shape;
-use crease::cost::{Prices, cost};
+use crease::{Limits, Shape};
+use crease::cost::{Prices, cost_within};
 use crease::engine::{Compiled, Workspace};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
@@ -174,7 +174,9 @@ impl Batch {
             shared: g.dims() == input.shape.dims(),
         });
         let inputs: Vec<Part<'_, T>> = inputs.collect();
-        let work = cost(&p.core).at(&Prices::unit()).to_f64().clamp(1.0, PORTION as f64) as usize;
+        // what cannot be counted is a lot
+        let price = cost_within(&p.core, &Limits::default()).map_or(f64::INFINITY, |c| c.at(&Prices::unit()).to_f64());
+        let work = price.clamp(1.0, PORTION as f64) as usize;
         let portion = (PORTION / work).max(1);
         let mut first = 0;
         if let Some((block, size)) = &blocks {

@@ -3,10 +3,10 @@
 use crate::arrays::{Given, Numeric, room, unwrapped};
 use crate::error::{CreaseError, raise};
 use crate::tree::{Path, Tree};
-use crease::cost::{Prices, cost};
+use crease::cost::{Prices, cost_within};
 use crease::differentiate::{self, Mode};
 use crease::engine::{self, Compiled, Options, Workspace};
-use crease::{Arithmetic, How, Program as Core, Selection, Shape};
+use crease::{Arithmetic, How, Limits, Program as Core, Selection, Shape};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -610,9 +610,11 @@ impl Program {
     fn cost<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (program, derived) = py.detach(|| -> PyResult<_> {
             let unit = Prices::unit();
-            let program = cost(&self.core).at(&unit).to_f64();
+            let limits = Limits { equations: self.how.max_equations, ..Limits::default() };
+            let price = |p: &Core| Ok::<_, PyErr>(cost_within(p, &limits).map_err(raise)?.at(&unit).to_f64());
+            let program = price(&self.core)?;
             let Ok(derived) = differentiate::backprop(&self.core, &self.how) else { return Ok((program, None)) };
-            let backprop = cost(&derived).at(&unit).to_f64();
+            let backprop = price(&derived)?;
             let theorem = differentiate::overhead(&self.core, &self.how, Mode::Backward, &unit).map_err(raise)?;
             let (theorem, bound) = (theorem.model.at(&unit).to_f64(), theorem.omega.map(|o| o.to_f64()));
             Ok((program, Some((backprop, theorem, bound))))

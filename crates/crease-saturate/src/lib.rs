@@ -47,10 +47,10 @@ mod weigh;
 
 pub use verify::Verified;
 
-use crease_core::cost::{Price, Prices, cost, tally};
+use crease_core::cost::{Price, Prices, cost_within, tally_within};
 use crease_core::dictionary::{Dictionary, LowerError, lower, outside};
 use crease_core::limits::Stop;
-use crease_core::{BuildError, InlineError, Limits, Program, inline, scalarize, simplify};
+use crease_core::{BuildError, CasesError, InlineError, Limits, Program, inline, scalarize, simplify};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -206,6 +206,9 @@ pub enum Error {
     /// Its calls cannot be expanded.
     #[error(transparent)]
     Inline(#[from] InlineError),
+    /// It calls programs in too many ways for its cost to be counted.
+    #[error(transparent)]
+    Cases(#[from] CasesError),
     /// A program on the way could not be built.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -260,7 +263,7 @@ pub struct Simplest {
 pub fn simplest(p: &Program, options: &Options<'_>) -> Result<Simplest, Error> {
     let lowered = !outside(p, options.dictionary).is_empty();
     let given = if lowered { lower(p, options.dictionary)? } else { p.clone() };
-    let before = cost(&given);
+    let before = cost_within(&given, &options.limits)?;
     let mut result = Simplest {
         before: before.clone(),
         after: before,
@@ -273,10 +276,10 @@ pub fn simplest(p: &Program, options: &Options<'_>) -> Result<Simplest, Error> {
         nodes: 0,
         regions: 0,
     };
-    let operations = tally(&result.program).total();
+    let operations = tally_within(&result.program, &options.limits)?.total();
     if operations > options.equations.into() || result.program.dimension() > 4 * options.equations {
         result.limits.insert(Limit::Size);
-        result.offer(simplify(&result.program)?, Verified::Folded, options);
+        result.offer(simplify(&result.program)?, Verified::Folded, options)?;
         return Ok(result);
     }
     let flat = scalarize(&inline(&result.program)?)?;
@@ -291,16 +294,17 @@ pub fn simplest(p: &Program, options: &Options<'_>) -> Result<Simplest, Error> {
         return Ok(result);
     }
     let whole = emit::assembled(&result.program, &found.program)?;
-    result.offer(whole, found.verified, options);
+    result.offer(whole, found.verified, options)?;
     Ok(result)
 }
 
 impl Simplest {
     /// Takes another program if it is cheaper and over the dictionary.
-    fn offer(&mut self, p: Program, verified: Verified, o: &Options<'_>) {
-        let price = cost(&p);
+    fn offer(&mut self, p: Program, verified: Verified, o: &Options<'_>) -> Result<(), Error> {
+        let price = cost_within(&p, &o.limits)?;
         if price.at(o.prices) < self.after.at(o.prices) && outside(&p, o.dictionary).is_empty() {
             (self.program, self.after, self.verified) = (p, price, verified);
         }
+        Ok(())
     }
 }

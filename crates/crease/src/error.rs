@@ -6,7 +6,7 @@ use crate::reductions::ReductionError;
 use crease_check::CheckError;
 use crease_core::differentiate::{DiffError, SelectionError};
 use crease_core::local::LocalError;
-use crease_core::{BatchError, BuildError, InlineError, RunError, ShapeError};
+use crease_core::{BatchError, BuildError, CasesError, InlineError, RunError, ShapeError};
 use crease_engine::EngineError;
 use crease_formats::onnx::WriteError;
 use crease_formats::{DimacsError, OnnxError, PointError, TextError};
@@ -44,6 +44,9 @@ pub enum Error {
     /// The program is too large once its calls are expanded or its loops unrolled.
     #[error(transparent)]
     Inline(#[from] InlineError),
+    /// It calls programs in too many ways for its cost to be counted.
+    #[error(transparent)]
+    Cases(#[from] CasesError),
     /// The program cannot be run at several points at once: a selection may take another branch at each.
     #[error(transparent)]
     Batch(#[from] BatchError),

@@ -84,7 +84,7 @@ pub use crease_core::{
     Arg, Arithmetic, Cancel, KinkHit, Limits, Observer, RunError, RunFault, Site, kinks, run, run_with,
 };
 pub use crease_core::{Atom, Callee, Equation, Input, Origin, Place, Program, ProgramId, Text, Value};
-pub use crease_core::{BatchError, InlineError, MAX_INLINED, batch, inline, scalarize, simplify};
+pub use crease_core::{BatchError, CasesError, InlineError, MAX_INLINED, batch, inline, scalarize, simplify};
 pub use crease_core::{BuildError, Builder, Conv2d, Sliding, Tape, Var, Window, trace, trace_shapes};
 pub use crease_core::{Constant, Kink, Lane, Op, OpError, Smooth, Ties};
 pub use crease_core::{Layout, Number, NumberError, Rational, Shape, ShapeError, Tensor};

@@ -16,11 +16,11 @@ use clap::Args;
 use crease::inspect::{InspectError, distance, pick};
 use crease::show::Rows;
 use crease::show::{self, object};
-use crease_core::cost::{Prices, cost};
+use crease_core::cost::{Prices, cost_within};
 use crease_core::differentiate::{Mode, backprop};
 use crease_core::differentiate::{Overhead, overhead};
 use crease_core::random::SplitMix64;
-use crease_core::{Arithmetic, Program, Rational, Shape, Tensor, run, simplify};
+use crease_core::{Arithmetic, Limits, Program, Rational, Shape, Tensor, run, simplify};
 use crease_engine::{Agreement, Compiled, Explain, Float, Options, Workspace, compile, value_and_grad};
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -157,6 +157,9 @@ impl Bench {
         let mut progress = Progress::new();
         let (how, wrt) = (self.how.read()?, self.wrt(p)?);
         let point = self.point::<T>(p, source)?;
+        let limits = Limits { equations: how.max_equations, ..Limits::default() };
+        let price = |p: &Program| anyhow::Ok(cost_within(p, &limits)?.at(&Prices::unit()));
+        let before = price(p)?;
         let mut derived = backprop(p, &how).map_err(|e| fault::inspect(e.into()))?;
         if !self.wrt.is_empty() {
             let outputs: Vec<usize> = [0].into_iter().chain(wrt.iter().map(|i| i + 1)).collect();
@@ -164,8 +167,8 @@ impl Bench {
             derived = simplify(&fewer)?;
         }
         let costs = Costs {
-            program: cost(p).at(&Prices::unit()),
-            counted: cost(&derived).at(&Prices::unit()),
+            program: before,
+            counted: price(&derived)?,
             theorem: overhead(p, &how, Mode::Backward, &Prices::unit())?,
         };
 

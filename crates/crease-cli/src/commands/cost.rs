@@ -6,11 +6,11 @@ use crate::transform::dictionary;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use crease::show::{self, object};
-use crease_core::cost::{Count, Price, Prices, Tally, tally};
+use crease_core::cost::{Count, Price, Prices, Tally, tally_within};
 use crease_core::dictionary::{Dictionary, Outsider, outside};
 use crease_core::differentiate::{DiffError, How, Mode, counted};
 use crease_core::differentiate::{Overhead, overhead};
-use crease_core::{InlineError, Op, Program, Rational, Site};
+use crease_core::{InlineError, Limits, Op, Program, Rational, Site};
 use serde_json::Value;
 
 /// The most operations outside a dictionary that text shows.
@@ -58,10 +58,11 @@ impl Cost {
         let how = self.how.read()?;
         let prices = self.prices.as_deref().map_or(Ok(Prices::unit()), read_prices)?;
         let p = &*source.program;
+        let tally = tally_within(p, &Limits { equations: how.max_equations, ..Limits::default() })?;
         let report = Report {
             source: &source,
-            tally: tally(p),
-            smallest: Smallest::new(p),
+            smallest: Smallest::new(p, &tally),
+            tally,
             outsiders: self.dictionary.map(|d| (d, outside(p, d))),
             backprop: Derived::costed(p, &how, Mode::Backward, &prices)?,
             forprop: Derived::costed(p, &how, Mode::Forward, &prices)?,
@@ -98,15 +99,14 @@ struct Smallest {
 }
 
 impl Smallest {
-    fn new(p: &Program) -> Self {
+    fn new(p: &Program, tally: &Tally) -> Self {
         let library = p.library();
         let size = p.len() + library.iter().map(|q| q.len()).sum::<usize>();
         let selects = |q: &Program| q.equations().any(|e| matches!(e.op, Op::Select(_)));
         // the first operation outside
-        let outsider: Box<dyn Fn(Dictionary) -> Option<String>> = if size <= LARGE {
+        let outsider: Box<dyn Fn(Dictionary) -> Option<String> + '_> = if size <= LARGE {
             Box::new(|d| outside(p, d).first().map(|o| o.item.clone()))
         } else {
-            let tally = tally(p);
             let select = selects(p) || library.iter().any(|q| selects(q));
             Box::new(move |d| match select {
                 true => Some("select".into()),
@@ -138,15 +138,15 @@ struct Derived {
     theorem: Overhead,
 }
 
-/// The same, or why it is not known: expanding the calls gives too much.
-type Costed = std::result::Result<Derived, InlineError>;
+/// The same, or why it is not known: expanding the calls gives too much, or they are called in too many ways.
+type Costed = std::result::Result<Derived, DiffError>;
 
 impl Derived {
     /// What else the report says of a program holds although its calls cannot be expanded, so that this is no error.
     fn costed(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<Costed> {
         match Derived::new(p, how, mode, prices) {
             Ok(derived) => Ok(Ok(derived)),
-            Err(DiffError::Inline(e @ InlineError::TooLarge { .. })) => Ok(Err(e)),
+            Err(e @ (DiffError::Inline(InlineError::TooLarge { .. }) | DiffError::Cases(_))) => Ok(Err(e)),
             Err(e) => Err(e.into()),
         }
     }

@@ -7,7 +7,8 @@ use super::columns::Columns;
 use super::item::{Item, ItemKind};
 use super::price::Price;
 use crate::flow::PerProgram;
-use crate::flow::constants::{Known, Summary, Walk};
+use crate::flow::constants::{CasesError, Known, Summary, Unbounded, Walk, Within};
+use crate::limits::Limits;
 use crate::number::Count;
 use crate::op::{Choice, Kink, Lane, Op, Takes};
 use crate::program::{Atom, Equation, Program};
@@ -88,22 +89,51 @@ impl fmt::Display for Tally {
 /// let p = trace(2, |x| x[0] * x[1] + 1.0).unwrap();
 /// assert_eq!(tally(&p).to_string(), "1 *, 1 +c");
 /// ```
+///
+/// A program that is called is counted once for each set of its arguments that are constants somewhere. There are few such sets in all programs that people write, but a text of n lines can make 2^n
+/// of them: for programs from elsewhere there is [`tally_within`].
 pub fn tally(p: &Program) -> Tally {
-    Counter::default().count(p, vec![Known::Nothing; p.inputs().len()]).0
+    let Ok((tally, _)) = Walk::<Tally, _>::new(Unbounded).outputs(p, vec![Known::Nothing; p.inputs().len()]);
+    tally
 }
 
-/// Counts programs that share callees, each callee once.
-#[derive(Default)]
+/// Like [`tally`], within limits: [`Limits::equations`] on those that are looked at again because a program is called with other arguments that are
+/// constants, and until it is stopped.
+///
+/// ```
+/// use crease_core::{cost::tally_within, limits::Stop, trace, Cancel, CasesError, Limits};
+/// use std::sync::Arc;
+/// let sum = Arc::new(trace(2, |x| x[0] + x[1]).unwrap());
+/// let p = trace(1, |x| {
+///     let one = x[0].tape().constant(1.0);
+///     x[0].tape().call(&sum, &[x[0], x[0]])[0] + x[0].tape().call(&sum, &[x[0], one])[0]
+/// }).unwrap();
+/// assert_eq!(tally_within(&p, &Limits::default()).unwrap().to_string(), "2 +, 1 +c");
+/// let cancel = Cancel::new();
+/// cancel.stop();
+/// let stopped = tally_within(&p, &Limits::default().cancelled_by(&cancel)).unwrap_err();
+/// assert!(matches!(stopped, CasesError::Stopped { stop: Stop::Cancelled, .. }));
+/// ```
+pub fn tally_within(p: &Program, limits: &Limits) -> Result<Tally, CasesError> {
+    Ok(Counter::within(limits).count(p, vec![Known::Nothing; p.inputs().len()])?.0)
+}
+
+/// Counts programs that share callees, each callee once for each set of constants among its arguments.
 pub(crate) struct Counter(Walk<Tally>);
 
 impl Counter {
+    /// One that goes through so many cases.
+    pub fn within(limits: &Limits) -> Self {
+        Counter(Walk::new(Within::new(limits)))
+    }
+
     /// Says that some equations of a program stand for several columns: they count so many times.
     pub fn stands_for(&mut self, p: &Program, columns: Columns) {
         self.0.context.insert(p, columns);
     }
 
     /// The tally and which outputs are constants, when some inputs are.
-    pub fn count(&mut self, p: &Program, inputs: Vec<Known>) -> (Tally, Vec<Known>) {
+    pub fn count(&mut self, p: &Program, inputs: Vec<Known>) -> Result<(Tally, Vec<Known>), CasesError> {
         self.0.outputs(p, inputs)
     }
 }

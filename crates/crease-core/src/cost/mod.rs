@@ -16,13 +16,15 @@ mod price;
 pub use crate::number::Count;
 pub(crate) use columns::Columns;
 pub(crate) use count::{Counter, count_equation};
-pub use count::{Tally, tally};
+pub use count::{Tally, tally, tally_within};
 pub use item::{Item, ItemKind, Mode};
 pub use price::{Price, Prices, Ratio, Worst};
 
+use crate::flow::constants::CasesError;
+use crate::limits::Limits;
 use crate::program::Program;
 
-/// The cost of a program: the price of its tally.
+/// The cost of a program: the price of its [tally](tally()).
 ///
 /// ```
 /// use crease_core::{cost::{cost, Prices}, relu, trace};
@@ -32,4 +34,15 @@ use crate::program::Program;
 /// ```
 pub fn cost(p: &Program) -> Price {
     tally(p).price()
+}
+
+/// Like [`cost`], within limits: see [`tally_within`].
+///
+/// ```
+/// use crease_core::{cost::{cost, cost_within}, trace, Limits};
+/// let p = trace(2, |x| x[0] * x[1] + 1.0).unwrap();
+/// assert_eq!(cost_within(&p, &Limits::default()), Ok(cost(&p)));
+/// ```
+pub fn cost_within(p: &Program, limits: &Limits) -> Result<Price, CasesError> {
+    Ok(tally_within(p, limits)?.price())
 }

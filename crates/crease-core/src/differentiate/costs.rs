@@ -35,7 +35,7 @@ pub fn counted(p: &Program, how: &How, mode: Mode) -> Result<Tally, DiffError> {
             deriver.shared(derived, columns)
         }
     };
-    Ok(deriver.counter.count(&derived, vec![Known::Nothing; derived.inputs().len()]).0)
+    Ok(deriver.counter.count(&derived, vec![Known::Nothing; derived.inputs().len()])?.0)
 }
 
 /// A program as the sweep sees it, with the costs of the calls that are differentiated on their own: for Theorem 2.
@@ -62,9 +62,9 @@ impl<'h> Prepared<'h> {
         let cost = |d: &mut Deriver<'_>, q: Arc<Program>| {
             let mut inputs = known.to_vec();
             inputs.resize(q.inputs().len(), Known::Nothing);
-            let price = d.counter.count(&q, inputs).0.price();
+            let price = d.counter.count(&q, inputs)?.0.price();
             d.keep.push(q);
-            price
+            Ok::<Price, DiffError>(price)
         };
         let e = self.program.equation(i);
         let programs: Vec<Callee> = e.op.callees().iter().map(|id| self.program.callee(*id).clone()).collect();
@@ -84,8 +84,8 @@ impl<'h> Prepared<'h> {
                 _ if mode == Mode::Backward => self.deriver.branch(q, Direction::Backward, None)?,
                 _ => self.deriver.branch(q, Direction::Forward, Some(directions))?,
             };
-            let g = cost(&mut self.deriver, q.clone());
-            let gd = cost(&mut self.deriver, joint);
+            let g = cost(&mut self.deriver, q.clone())?;
+            let gd = cost(&mut self.deriver, joint)?;
             // the dearest at unit prices, the first of equals: as tallies count it
             if gd.unit() > worst.1.unit() {
                 worst.1 = gd;
@@ -133,8 +133,8 @@ impl<'h> Prepared<'h> {
         };
         let mut inputs = known.to_vec();
         inputs.resize(derived.inputs().len(), Known::Nothing);
-        let (tally, constants) = self.deriver.counter.count(&alone, known.to_vec());
-        let all = self.deriver.counter.count(&derived, inputs).0;
+        let (tally, constants) = self.deriver.counter.count(&alone, known.to_vec())?;
+        let all = self.deriver.counter.count(&derived, inputs)?.0;
         self.deriver.keep.extend([alone, derived]);
         Ok((tally.price(), all.price(), constants))
     }

@@ -8,7 +8,7 @@ use super::{DiffError, How, Technique, declare, scalar_output, unit_directions};
 use crate::builder::{BuildError, Builder};
 use crate::cost::Columns;
 use crate::cost::Counter;
-use crate::flow::constants::Walk;
+use crate::flow::constants::{Walk, Within};
 use crate::op::Op;
 use crate::program::{Atom, Callee, Program, ProgramId};
 use crate::shape::{Layout, Shape};
@@ -29,7 +29,7 @@ pub(super) struct Deriver<'h> {
     pub counter: Counter,
     /// whether the body of a loop is being differentiated that stands behind an elementwise choice
     pub shielded: bool,
-    /// Constants of programs, once for each.
+    /// Constants of programs, once for each case.
     pub constants: Walk<()>,
     /// keeps the programs alive whose addresses are keys
     pub keep: Vec<Arc<Program>>,
@@ -55,9 +55,9 @@ impl<'h> Deriver<'h> {
             joints: HashMap::new(),
             branches: HashMap::new(),
             in_selection: HashSet::new(),
-            counter: Counter::default(),
+            counter: Counter::within(&how.limits()),
             shielded: false,
-            constants: Walk::default(),
+            constants: Walk::new(Within::new(&how.limits())),
             keep: p.library(),
         };
         for q in d.keep.iter().map(|q| &**q).chain([p]) {

@@ -55,15 +55,15 @@ struct Activity {
 
 impl Deriver<'_> {
     /// What is active in a loop, given which arguments are.
-    fn turning(&mut self, scan: &Scan, body: &Program, mut args: Vec<bool>) -> Activity {
+    fn turning(&mut self, scan: &Scan, body: &Program, mut args: Vec<bool>) -> Result<Activity, DiffError> {
         loop {
-            let active = active_given(body, &args, &mut self.constants);
+            let active = active_given(body, &args, &mut self.constants)?;
             let results: Vec<bool> =
                 body.outputs().iter().map(|o| o.value().is_some_and(|v| active[v.index()])).collect();
             let grown = (0..scan.carried).filter(|&i| results[i] && !args[i]).collect::<Vec<_>>();
             if grown.is_empty() {
                 // a carried value that no turn makes active is so before the first turn only
-                return Activity { args, results };
+                return Ok(Activity { args, results });
             }
             grown.into_iter().for_each(|i| args[i] = true);
         }
@@ -79,7 +79,7 @@ impl Deriver<'_> {
         incoming: &[Option<Dual>],
         lead: Option<usize>,
     ) -> Result<(Vec<Atom>, Vec<Option<Dual>>), DiffError> {
-        let active = self.turning(scan, body, incoming.iter().map(Option::is_some).collect());
+        let active = self.turning(scan, body, incoming.iter().map(Option::is_some).collect())?;
         let width = self.width(lead);
         // the derived body: carried values and their tangents, parts and theirs, then what is the same in each turn
         let mut inner = Builder::new(format!("jvp_{}", body.name()));
@@ -148,7 +148,7 @@ impl Deriver<'_> {
         (active, useful): (Vec<bool>, Vec<bool>),
         lead: Option<usize>,
     ) -> Result<(Vec<Atom>, Option<Back>), DiffError> {
-        let active = self.turning(scan, body, active);
+        let active = self.turning(scan, body, active)?;
         let wanted: Vec<bool> = (0..body.outputs().len())
             .map(|i| if i < scan.carried { active.args[i] } else { active.results[i] && useful[i] })
             .collect();

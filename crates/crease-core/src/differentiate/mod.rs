@@ -32,7 +32,9 @@ pub use directional::{directional, locked};
 pub use overhead::{Attained, Overhead, overhead};
 
 use crate::builder::{BuildError, Builder};
+use crate::flow::constants::CasesError;
 use crate::inline::{InlineError, MAX_INLINED};
+use crate::limits::{Cancel, Limits};
 use crate::program::{Atom, Program, Site};
 use crate::shape::{Layout, Shape};
 use costs::Prepared;
@@ -40,6 +42,7 @@ pub use costs::counted;
 use derive::Deriver;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// How a called program is differentiated: the paper's choice of gd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -82,8 +85,11 @@ impl Technique {
 pub struct How {
     /// What is picked at kinks.
     pub selection: Selection,
-    /// The most calls and equations to which the calls are expanded that are differentiated through.
+    /// The most calls and equations to which the calls are expanded that are differentiated through, and the most that are looked at again because other arguments of calls are
+    /// constants.
     pub max_equations: u64,
+    deadline: Option<Instant>,
+    cancel: Cancel,
     technique: Technique,
     callees: HashMap<String, Technique>,
 }
@@ -93,6 +99,8 @@ impl Default for How {
         How {
             selection: Selection::default(),
             max_equations: MAX_INLINED,
+            deadline: None,
+            cancel: Cancel::default(),
             technique: Technique::default(),
             callees: HashMap::new(),
         }
@@ -110,6 +118,30 @@ impl How {
     pub fn max_equations(mut self, limit: u64) -> Self {
         self.max_equations = limit;
         self
+    }
+
+    /// With the limits that concern differentiation: [`Limits::equations`], and when to stop.
+    ///
+    /// ```
+    /// use crease_core::{differentiate::How, Limits};
+    /// let how = How::default().within(&Limits { equations: 1000, ..Limits::default() });
+    /// assert_eq!(how.max_equations, 1000);
+    /// ```
+    pub fn within(self, limits: &Limits) -> Self {
+        How { max_equations: limits.equations, ..self.stopped_by(limits) }
+    }
+
+    /// To be stopped when these limits say so.
+    pub fn stopped_by(mut self, limits: &Limits) -> Self {
+        self.deadline = limits.deadline;
+        self.cancel = limits.cancel.clone();
+        self
+    }
+
+    /// The limits that concern differentiation.
+    pub(crate) fn limits(&self) -> Limits {
+        let (deadline, cancel) = (self.deadline, self.cancel.clone());
+        Limits { equations: self.max_equations, deadline, cancel, ..Limits::DEFAULT }
     }
 
     /// With another technique for all callees.
@@ -197,6 +229,9 @@ pub enum DiffError {
     /// The program is too large once its calls are expanded.
     #[error(transparent)]
     Inline(#[from] InlineError),
+    /// Programs are called in too many ways, each with other arguments that are constants.
+    #[error(transparent)]
+    Cases(#[from] CasesError),
     /// A derived program that cannot be built, because it is too large.
     #[error(transparent)]
     Build(#[from] BuildError),

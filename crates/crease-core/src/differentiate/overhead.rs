@@ -2,7 +2,7 @@
 
 use super::{DiffError, How, Mode, Prepared};
 use crate::cost::{Item, ItemKind, Price, Prices, Tally, count_equation};
-use crate::flow::constants::{self, Known, Walk, known};
+use crate::flow::constants::{self, Known, Walk, Within, known};
 use crate::flow::shielded::guarded;
 use crate::number::Count;
 use crate::number::Rational;
@@ -45,7 +45,7 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
     let mut prepared = Prepared::new(p, how)?;
     let program = prepared.program().clone();
     let mut out = Overhead { model: Price::default(), omega: Some(Rational::ZERO), attained: None };
-    let mut walk = Walk::<()>::default();
+    let mut walk = Walk::<()>::new(Within::new(&how.limits()));
     let mut constants = vec![Known::Nothing; program.inputs().len()];
     // the cost of combining the derivatives of one node that has `pr` predecessors
     let combine = |pr: usize| match mode {
@@ -88,7 +88,7 @@ pub fn overhead(p: &Program, how: &How, mode: Mode, prices: &Prices) -> Result<O
                 let guards = if guarded[i] { Price::new(0, 0, 2) * pr } else { Price::default() };
                 note(&mut out, i, name, g, gd + combine(pr) + guards, &one);
                 constants.extend(match e.op {
-                    Op::Call(id) => walk.outputs(&program.callee(*id).program, args).1,
+                    Op::Call(id) => walk.outputs(&program.callee(*id).program, args)?.1,
                     _ => vec![Known::Nothing; e.results],
                 });
             }

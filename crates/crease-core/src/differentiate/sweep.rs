@@ -98,7 +98,7 @@ impl Deriver<'_> {
     ) -> Result<(Vec<Atom>, Vec<Atom>, Columns), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some(), self.how.max_equations)?;
         let seeded: Vec<bool> = seeds.iter().map(Option::is_some).collect();
-        let active = active_given(p, &seeded, &mut self.constants);
+        let active = active_given(p, &seeded, &mut self.constants)?;
         let needed = needed(p, &active);
         let width = self.width(lead);
         if let Some(n) = width {
@@ -201,7 +201,7 @@ impl Deriver<'_> {
     ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
         let p = &prepare(p, |c| self.technique(c).is_some(), self.how.max_equations)?;
         let all = vec![true; inputs.len()];
-        let active = active_given(p, by.unwrap_or(&all), &mut self.constants);
+        let active = active_given(p, by.unwrap_or(&all), &mut self.constants)?;
         let needed = needed(p, &active);
         let useful = useful(p);
         let guarded = if self.shielded { vec![true; p.len()] } else { guarded(p) };

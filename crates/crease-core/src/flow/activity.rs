@@ -1,12 +1,12 @@
 //! What has a derivative, and of what it is needed.
 
-use super::constants::{Known, Walk};
+use super::constants::{CasesError, Known, Walk};
 use crate::op::Op;
 use crate::program::Program;
 
 /// Which values depend in a way that has a derivative on those inputs that are marked.
-pub(crate) fn active_given(p: &Program, inputs: &[bool], constants: &mut Walk<()>) -> Vec<bool> {
-    let known = constants.values(p);
+pub(crate) fn active_given(p: &Program, inputs: &[bool], constants: &mut Walk<()>) -> Result<Vec<bool>, CasesError> {
+    let known = constants.values(p)?;
     let mut active = vec![false; p.values()];
     active[..inputs.len()].copy_from_slice(inputs);
     for e in p.equations() {
@@ -16,7 +16,7 @@ pub(crate) fn active_given(p: &Program, inputs: &[bool], constants: &mut Walk<()
             e.results().for_each(|v| active[v.index()] = known[v.index()] != Known::All);
         }
     }
-    active
+    Ok(active)
 }
 
 /// Which equations need their derivative: those with an active result on which an output depends.

@@ -3,12 +3,108 @@
 //!
 //! What a program returns depends on which of its inputs are constants, so a [`Walk`] looks at a program once for each such case,
 //! however often it is called, and on the way makes a [`Summary`] of it: a tally is one.
+//!
+//! There may be as many cases as there are sets of inputs, and no way around them. Let the inputs be the clauses of a formula, and p_k call p_(k-1) twice: with constants for the clauses that
+//! hold if the k-th variable is true, and for those that hold if it is false. How often a sum of all inputs is a constant is then the number of solutions of the formula. So all
+//! cases of a program but the first are paid for, within [`Limits`]; what would take more is refused, and never guessed.
 
+use crate::limits::{Limits, Stop};
 use crate::op::{Kink, Lane, Op, Scan, calling, elementwise, with_lane};
 use crate::program::{Atom, Equation, Program, ProgramId};
 use crate::shape::Layout;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::sync::Arc;
+
+/// Why it is not known which numbers of a program are constants, and with it what it costs and what of it has a derivative.
+///
+/// ```
+/// use crease_core::{cost::{tally, tally_within}, trace, CasesError, Limits};
+/// use std::sync::Arc;
+/// let sum = Arc::new(trace(2, |x| x[0] * x[0] + x[1]).unwrap());
+/// let p = trace(1, |x| {
+///     let tape = x[0].tape();
+///     tape.call(&sum, &[x[0], tape.constant(1.0)])[0] + tape.call(&sum, &[tape.constant(1.0), x[0]])[0]
+/// }).unwrap();
+/// assert_eq!(tally(&p).to_string(), "1 *, 1 +, 2 +c");
+/// let tight = Limits { equations: 3, ..Limits::default() };
+/// assert!(matches!(tally_within(&p, &tight), Err(CasesError::TooMany { limit: 3, .. })));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CasesError {
+    /// Programs are called in too many ways.
+    #[error(
+        "`{name}` calls its programs in so many ways, each with other arguments that are constants, that going through them takes more than the limit of {limit} \
+         equations; raise it (--max-equations or --limit equations=N, `How::max_equations`, `Limits::equations`)"
+    )]
+    TooMany {
+        /// The program.
+        name: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// It was stopped.
+    #[error("which numbers of `{name}` are constants is not known: {stop}")]
+    Stopped {
+        /// The program.
+        name: String,
+        /// How.
+        stop: Stop,
+    },
+}
+
+/// How many elements of values that are constants in part are looked at in the time that an equation takes.
+const ELEMENTS: usize = 32;
+
+/// How far a walk may go.
+pub(crate) trait Bound {
+    /// Why it ends early.
+    type Error;
+
+    /// Pays for so much.
+    fn pay(&mut self, of: &Program, much: usize) -> Result<(), Self::Error>;
+}
+
+/// However far it takes.
+#[derive(Default)]
+pub(crate) struct Unbounded;
+
+impl Bound for Unbounded {
+    type Error = Infallible;
+
+    fn pay(&mut self, _: &Program, _: usize) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Within limits on equations, and until it is stopped.
+#[derive(Default)]
+pub(crate) struct Within {
+    limits: Limits,
+    paid: u64,
+}
+
+impl Within {
+    pub fn new(limits: &Limits) -> Self {
+        Within { limits: limits.clone(), paid: 0 }
+    }
+}
+
+impl Bound for Within {
+    type Error = CasesError;
+
+    fn pay(&mut self, of: &Program, much: usize) -> Result<(), CasesError> {
+        self.paid = self.paid.saturating_add(much as u64);
+        if self.paid > self.limits.equations {
+            return Err(CasesError::TooMany { name: of.name().into(), limit: self.limits.equations });
+        }
+        match self.limits.stopped() {
+            Some(stop) => Err(CasesError::Stopped { name: of.name().into(), stop }),
+            None => Ok(()),
+        }
+    }
+}
 
 /// Which elements of a value are constants.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +131,14 @@ impl Known {
         match self {
             Known::Some(mask) => Known::from_mask(mask[first..first + len].to_vec()),
             uniform => uniform.clone(),
+        }
+    }
+
+    /// The elements that have to be looked at one by one.
+    fn mixed(&self) -> usize {
+        match self {
+            Known::Some(mask) => mask.len(),
+            Known::Nothing | Known::All => 0,
         }
     }
 
@@ -155,17 +259,20 @@ impl Summary for () {
 }
 
 /// Walks through programs that share callees, each callee once for each case.
-pub(crate) struct Walk<S: Summary> {
+pub(crate) struct Walk<S: Summary, B = Within> {
     memo: HashMap<(ProgramId, Vec<Known>), (S, Vec<Known>)>,
+    /// the callees of which there was a case
+    seen: HashSet<ProgramId>,
+    bound: B,
     pub context: S::Context,
 }
 
-impl<S: Summary> Default for Walk<S>
+impl<S: Summary, B: Bound> Walk<S, B>
 where
     S::Context: Default,
 {
-    fn default() -> Self {
-        Walk { memo: HashMap::new(), context: S::Context::default() }
+    pub fn new(bound: B) -> Self {
+        Walk { memo: HashMap::new(), seen: HashSet::new(), bound, context: S::Context::default() }
     }
 }
 
@@ -175,6 +282,8 @@ struct Frame<'p, S> {
     values: Vec<Known>,
     summary: S,
     next: usize,
+    /// whether there was another case of it before
+    again: bool,
     /// the loop that is under way
     turning: Option<Turning>,
 }
@@ -238,7 +347,7 @@ impl Turning {
 
 impl<'p, S: Default> Frame<'p, S> {
     fn new(program: &'p Program, inputs: Vec<Known>) -> Self {
-        Frame { program, values: inputs.clone(), inputs, summary: S::default(), next: 0, turning: None }
+        Frame { program, values: inputs.clone(), inputs, summary: S::default(), next: 0, again: false, turning: None }
     }
 
     fn outputs(&self) -> Vec<Known> {
@@ -246,26 +355,36 @@ impl<'p, S: Default> Frame<'p, S> {
     }
 }
 
-impl<S: Summary> Walk<S> {
+impl<S: Summary, B: Bound> Walk<S, B> {
     /// The summary, and which outputs are constants, when some inputs are.
-    pub fn outputs(&mut self, p: &Program, inputs: Vec<Known>) -> (S, Vec<Known>) {
-        let frame = self.walk(p, inputs);
+    pub fn outputs(&mut self, p: &Program, inputs: Vec<Known>) -> Result<(S, Vec<Known>), B::Error> {
+        let frame = self.walk(p, inputs)?;
         let outputs = frame.outputs();
-        (frame.summary, outputs)
+        Ok((frame.summary, outputs))
     }
 
     /// Which elements of all values are constants, when no input is.
-    pub fn values(&mut self, p: &Program) -> Vec<Known> {
-        self.walk(p, vec![Known::Nothing; p.inputs().len()]).values
+    pub fn values(&mut self, p: &Program) -> Result<Vec<Known>, B::Error> {
+        Ok(self.walk(p, vec![Known::Nothing; p.inputs().len()])?.values)
     }
 
-    fn walk<'p>(&mut self, p: &'p Program, inputs: Vec<Known>) -> Frame<'p, S> {
+    /// A case of a callee, paid for if there was another one.
+    fn case<'p>(&mut self, p: &Program, callee: &'p Program, inputs: Vec<Known>) -> Result<Frame<'p, S>, B::Error> {
+        let again = !self.seen.insert(callee.id());
+        if again {
+            let size = callee.len() + inputs.len() + inputs.iter().map(Known::mixed).sum::<usize>() / ELEMENTS;
+            self.bound.pay(p, size)?;
+        }
+        Ok(Frame { again, ..Frame::new(callee, inputs) })
+    }
+
+    fn walk<'p>(&mut self, p: &'p Program, inputs: Vec<Known>) -> Result<Frame<'p, S>, B::Error> {
         let mut callers: Vec<Frame<'p, S>> = Vec::new();
         let mut frame = Frame::new(p, inputs);
         'walk: loop {
             let program = frame.program;
             if frame.next == program.len() {
-                let Some(caller) = callers.pop() else { return frame };
+                let Some(caller) = callers.pop() else { return Ok(frame) };
                 let outputs = frame.outputs();
                 self.memo.insert((program.id(), frame.inputs), (frame.summary, outputs));
                 frame = caller;
@@ -275,6 +394,11 @@ impl<S: Summary> Walk<S> {
             let ids = e.op.callees();
             if ids.is_empty() {
                 let args: Vec<Known> = e.args.iter().map(|&a| known(&frame.values, a)).collect();
+                if frame.again && args.iter().any(|a| a.mixed() > 0) {
+                    let elements = args.iter().map(Known::mixed).sum::<usize>();
+                    let products = usize::try_from(e.multiplied(program)).unwrap_or(usize::MAX);
+                    self.bound.pay(p, elements.saturating_add(products) / ELEMENTS)?;
+                }
                 frame.summary.equation(&self.context, program, frame.next, &args);
                 frame.values.extend(results(program, &e, &args));
                 frame.next += 1;
@@ -289,9 +413,13 @@ impl<S: Summary> Walk<S> {
                     let (inputs, same) = turning.args(program, &e, scan, &args);
                     let Some((summary, outputs)) = self.memo.get(&(body.id(), inputs.clone())) else {
                         frame.turning = Some(turning);
-                        callers.push(std::mem::replace(&mut frame, Frame::new(body, inputs)));
+                        let case = self.case(p, body, inputs)?;
+                        callers.push(std::mem::replace(&mut frame, case));
                         continue 'walk;
                     };
+                    if frame.again {
+                        self.bound.pay(p, 1)?;
+                    }
                     let turns = turning.advance(scan, outputs, same);
                     frame.summary.turns(summary, turns);
                 }
@@ -304,7 +432,8 @@ impl<S: Summary> Walk<S> {
             let callees: Vec<&'p Program> = ids.iter().map(|id| &*program.callee(*id).program).collect();
             let find = |q: &&'p Program| self.memo.get(&(q.id(), args.clone()));
             if let Some(q) = callees.iter().find(|q| find(q).is_none()) {
-                callers.push(std::mem::replace(&mut frame, Frame::new(q, args)));
+                let case = self.case(p, q, args)?;
+                callers.push(std::mem::replace(&mut frame, case));
                 continue;
             }
             let found: Vec<&(S, Vec<Known>)> = callees.iter().filter_map(find).collect();

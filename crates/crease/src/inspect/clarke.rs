@@ -3,7 +3,7 @@
 use super::at::{At, choice};
 use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Rows, width};
-use crease_core::cost::{Prices, cost};
+use crease_core::cost::{Prices, cost_within};
 use crease_core::{Program, Rational};
 use crease_oracles::{ClarkeElement, accurate_vector};
 use serde::{Serialize, Serializer};
@@ -38,6 +38,8 @@ pub fn clarke<'p>(
     point: &(impl Coordinates + ?Sized),
     ask: &Ask<'_>,
 ) -> Result<Clarke<'p>, InspectError> {
+    // what cannot be counted is refused before it is taken apart, which may take longer
+    let price = cost_within(program, &ask.limits)?.at(&Prices::unit());
     let mut at = At::new(program, point, ask)?;
     let (output, _) = at.scalar_output("a Clarke subgradient", ask.output)?;
     let found = at.ask(|session| {
@@ -45,7 +47,6 @@ pub fn clarke<'p>(
         let close = accurate_vector(session.model().precision().bits, &found.gradient, found.radius.as_deref());
         Ok((found, !close))
     })?;
-    let price = cost(program).at(&Prices::unit());
     Ok(Clarke { at, output, found, price })
 }
 

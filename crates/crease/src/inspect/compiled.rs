@@ -4,20 +4,20 @@
 //! interpreter is to be asked: the compiler refused, or a result is not finite and the interpreter can say where, or compiling
 //! would have taken longer than interpreting. One thing goes unnoticed here: an overflow in a sum or product that nobody needs.
 
-use crease_core::cost::{Prices, cost};
-use crease_core::{Atom, Op, Program, ProgramId, Shape, Tensor};
+use crease_core::cost::{Prices, cost_within};
+use crease_core::{Atom, Limits, Op, Program, ProgramId, Shape, Tensor};
 use crease_engine::{Agreement, Compiled, Float, Form, Options, compile, directional};
 use std::collections::HashMap;
 
 /// The outputs of a program at each of the points.
 #[cfg(test)]
 fn run(p: &Program, points: &[Vec<Tensor<f64>>]) -> Option<Vec<Vec<Tensor<f64>>>> {
-    run_compiled(p, &compiled(p, points.len())?, points)
+    run_compiled(p, &compiled(p, points.len(), &Limits::DEFAULT)?, points)
 }
 
 /// A program compiled for so many points, if that pays.
-pub fn compiled(p: &Program, points: usize) -> Option<Compiled<f64>> {
-    let form = worthwhile(p, points)?;
+pub fn compiled(p: &Program, points: usize, limits: &Limits) -> Option<Compiled<f64>> {
+    let form = worthwhile(p, points, limits)?;
     if !every_fault_shows(p) {
         return None;
     }
@@ -111,12 +111,12 @@ const COMPILE_TENSOR: f64 = 20_000.0;
 /// Programs that cost more for each equation stay in tensors.
 const TENSORS: f64 = 16.0;
 
-/// The form in which a program is compiled for so many runs, if that is faster than as many runs of the interpreter.
+/// The form in which a program is compiled for so many runs, if that is known to be faster than as many runs of the interpreter.
 ///
 /// One run of a scalar program does not pay: to compile an equation takes as long as to interpret it several times. Equations
 /// on large tensors are few, and pay at once.
-fn worthwhile(p: &Program, runs: usize) -> Option<Form> {
-    let (equations, cost) = (expanded(p), cost(p).at(&Prices::unit()).to_f64());
+fn worthwhile(p: &Program, runs: usize, limits: &Limits) -> Option<Form> {
+    let (equations, cost) = (expanded(p), cost_within(p, limits).ok()?.at(&Prices::unit()).to_f64());
     let interpret = equations * INTERPRET.0 + cost * INTERPRET.1;
     let (form, compile) = match cost > equations * TENSORS {
         true => (Form::Tensors, equations * COMPILE_TENSOR),
@@ -217,10 +217,10 @@ mod tests {
 
     #[test]
     fn one_run_pays_for_tensors_only() {
-        assert_eq!(worthwhile(&tensors(100_000), 1), Some(Form::Tensors));
-        assert_eq!(worthwhile(&scalars(100_000), 1), None);
-        assert_eq!(worthwhile(&scalars(100_000), 100), Some(Form::Scalars));
-        assert_eq!(worthwhile(&tensors(3), 1), None);
+        assert_eq!(worthwhile(&tensors(100_000), 1, &Limits::DEFAULT), Some(Form::Tensors));
+        assert_eq!(worthwhile(&scalars(100_000), 1, &Limits::DEFAULT), None);
+        assert_eq!(worthwhile(&scalars(100_000), 100, &Limits::DEFAULT), Some(Form::Scalars));
+        assert_eq!(worthwhile(&tensors(3), 1, &Limits::DEFAULT), None);
     }
 
     #[test]

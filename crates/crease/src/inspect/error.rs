@@ -3,7 +3,7 @@
 use super::numbers::FloatBecause;
 use crease_core::differentiate::DiffError;
 use crease_core::local::LocalError;
-use crease_core::{NumberError, RunError, RunFault, Site};
+use crease_core::{CasesError, NumberError, RunError, RunFault, Site};
 use crease_formats::PointError;
 use crease_oracles::OracleError;
 
@@ -157,6 +157,12 @@ macro_rules! from {
             }
         }
     )*};
+}
+
+impl From<CasesError> for InspectError {
+    fn from(e: CasesError) -> Self {
+        InspectError::Diff(e.into())
+    }
 }
 
 from!(Local: LocalError, Oracle: OracleError, Diff: DiffError, Point: PointError);

@@ -5,7 +5,7 @@ use super::numbers::{Answer, Computed, Task};
 use super::ties;
 use super::{Ask, Coordinates, InspectError, Status};
 use crate::show::{self, Rows, width};
-use crease_core::cost::{Prices, cost};
+use crease_core::cost::{Prices, cost_within};
 use crease_core::differentiate::{How, Mode, Technique, backprop, forprop, jacobian};
 use crease_core::differentiate::{Overhead, overhead};
 use crease_core::{Limits, Program, Rational};
@@ -36,14 +36,21 @@ pub fn inspect<'p>(
     ask: &Ask<'_>,
 ) -> Result<Inspection<'p>, InspectError> {
     let inputs = point.inputs(program)?;
+    let limits = Limits { equations: ask.how.max_equations, ..ask.limits.clone() };
+    // what cannot be counted is refused before it is differentiated, which may take longer
+    let price = |p: &Program| Ok::<_, InspectError>(cost_within(p, &limits)?.at(&Prices::unit()));
+    let before = match ask.output {
+        Some(_) => None,
+        None => Some(price(program)?),
+    };
     let (p, derived) = derive(program, ask)?;
     let computed = Task { program: &derived, watched: Some(&p) }.compute(&inputs, ask.numbers, &ask.limits)?;
     let costs = Costs {
-        program: cost(&p).at(&Prices::unit()),
-        counted: cost(&derived).at(&Prices::unit()),
+        program: before.map_or_else(|| price(&p), Ok)?,
+        counted: price(&derived)?,
         theorem: match ask.jacobian {
             true => None,
-            false => Some(overhead(&p, &ask.how, ask.mode, &Prices::unit())?),
+            false => Some(overhead(&p, &ask.how.clone().stopped_by(&limits), ask.mode, &Prices::unit())?),
         },
     };
     let smooth = computed.met.is_empty() && computed.certain;
@@ -86,10 +93,11 @@ pub fn derive<'p>(program: &'p Program, ask: &Ask<'_>) -> Result<(Cow<'p, Progra
         Some(k) => Cow::Owned(pick(program, k)?),
         None => Cow::Borrowed(program),
     };
+    let how = ask.how.clone().stopped_by(&ask.limits);
     let derived = match (ask.jacobian, ask.mode) {
-        (true, mode) => jacobian(&p, &ask.how, mode),
-        (_, Mode::Backward) => backprop(&p, &ask.how),
-        (_, Mode::Forward) => forprop(&p, &ask.how),
+        (true, mode) => jacobian(&p, &how, mode),
+        (_, Mode::Backward) => backprop(&p, &how),
+        (_, Mode::Forward) => forprop(&p, &how),
     }?;
     Ok((p, derived))
 }

@@ -3,7 +3,7 @@
 use super::at::{At, ordinal};
 use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Rows, width};
-use crease_core::cost::{Prices, cost};
+use crease_core::cost::{Prices, cost_within};
 use crease_core::{Program, Rational};
 use crease_oracles::{Lexicographic as Found, accurate_vector, identity};
 use serde::{Serialize, Serializer};
@@ -53,6 +53,8 @@ pub fn lexicographic<'p>(
     basis: &Basis,
     ask: &Ask<'_>,
 ) -> Result<Lexicographic<'p>, InspectError> {
+    // what cannot be counted is refused before it is taken apart, which may take longer
+    let price = cost_within(program, &ask.limits)?.at(&Prices::unit());
     let mut at = At::new(program, point, ask)?;
     let (output, _) = at.scalar_output("a lexicographic derivative", ask.output)?;
     let (p, nodes) = (at.model().dimension(), at.model().len());
@@ -81,7 +83,6 @@ pub fn lexicographic<'p>(
         true => Some(at.session().lexicographic_forward(&directions)?),
         false => None,
     };
-    let price = cost(program).at(&Prices::unit());
     let standard = basis.directions.is_none();
     Ok(Lexicographic { at, output, found, forward, basis: directions, standard, trace: basis.trace, price })
 }

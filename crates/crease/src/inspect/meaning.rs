@@ -6,7 +6,7 @@ use super::conservative::sentence;
 use super::numbers::{Answer, Computed};
 use super::{Ask, Status};
 use crate::show::{self, Rows};
-use crease_core::cost::tally;
+use crease_core::cost::tally_within;
 use crease_core::differentiate::Selection;
 use crease_core::local::{Exactness, LocalError, Precision, sweeps};
 use crease_core::op::{CalleeId, Op};
@@ -94,7 +94,10 @@ impl Meaning {
     /// says nothing of them.
     pub(crate) fn of(p: &Program, at: &[Tensor<Rational>], joints: bool, asked: &Ask<'_>) -> Self {
         let limits = &asked.limits;
-        let operations = tally(p).total().to_u128().unwrap_or(u128::MAX);
+        let operations = match tally_within(p, limits) {
+            Ok(tally) => tally.total().to_u128().unwrap_or(u128::MAX),
+            Err(e) => return Meaning::Unknown(format!("not asked: {e}")),
+        };
         // a network that is swept as tensors is never taken apart
         if operations > u128::from(limits.local_operations) && !sweeps(p) {
             let many = show::count(operations);

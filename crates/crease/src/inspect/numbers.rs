@@ -10,7 +10,7 @@ use super::at::precision;
 use super::compiled;
 use super::ties::{self, Met};
 use crate::show::count;
-use crease_core::cost::tally;
+use crease_core::cost::tally_within;
 use crease_core::local::{LocalError, localize_within};
 use crease_core::number::{Budget, Exact, Interval};
 use crease_core::run::{Unobserved, least_steps};
@@ -82,6 +82,8 @@ pub enum FloatBecause {
     TooLong,
     /// There are so many operations.
     Many(u128),
+    /// The operations are too many to be counted: calls take other arguments that are constants in too many ways.
+    Uncounted,
     /// There are so many points.
     Points,
 }
@@ -93,6 +95,7 @@ impl fmt::Display for FloatBecause {
             FloatBecause::NotExact(operation) => write!(f, "{operation} has no exact value here"),
             FloatBecause::TooLong => f.write_str("exact numbers grew too long"),
             FloatBecause::Many(n) => write!(f, "{} operations are many for exact numbers", count(n)),
+            FloatBecause::Uncounted => f.write_str("there are too many operations to count them"),
             FloatBecause::Points => f.write_str("the points are many for exact numbers"),
         }
     }
@@ -157,19 +160,20 @@ impl Task<'_> {
     /// Why there is a value but no derivative, if it is that an operation is singular there: the local model knows its slope and what that means, where a run of the derivative only
     /// meets the division by zero that comes of it.
     fn singular(&self, point: &[Tensor<Rational>], limits: &Limits) -> Option<InspectError> {
-        let p = self.watched.filter(|_| self.operations() <= u128::from(limits.local_operations))?;
+        let p = self.watched.filter(|_| self.operations(limits) <= u128::from(limits.local_operations))?;
         let model = localize_within(p, point, precision(limits.bits), limits);
         model.err().filter(|e| matches!(e, LocalError::Singular { .. })).map(InspectError::Local)
     }
 
-    /// The operations of a run.
-    fn operations(&self) -> u128 {
-        tally(self.watched.unwrap_or(self.program)).total().to_u128().unwrap_or(u128::MAX)
+    /// The operations of a run; as many as can be if they are too many to be counted.
+    fn operations(&self, limits: &Limits) -> u128 {
+        let tally = tally_within(self.watched.unwrap_or(self.program), limits);
+        tally.ok().and_then(|t| t.total().to_u128()).unwrap_or(u128::MAX)
     }
 
     /// The most points that are few enough for exact numbers; reading a number counts as an operation.
     pub fn exact_points(&self, limits: &Limits) -> usize {
-        let each = self.operations().max(self.program.dimension() as u128).max(1);
+        let each = self.operations(limits).max(self.program.dimension() as u128).max(1);
         usize::try_from(u128::from(limits.exact_operations) / each).map_or(EXACT_POINTS, |n| n.clamp(1, EXACT_POINTS))
     }
 
@@ -258,7 +262,7 @@ impl<'t> Portions<'t> {
     /// For at least so many points, in several portions or in one. Where there are several, all are computed in floats unless the
     /// exact numbers are insisted on.
     pub fn new(task: &'t Task<'t>, numbers: Numbers, limits: &'t Limits, points: usize, several: bool) -> Self {
-        Portions { task, numbers, limits, each: task.operations(), points, several, code: OnceCell::new() }
+        Portions { task, numbers, limits, each: task.operations(limits), points, several, code: OnceCell::new() }
     }
 
     /// Whether points come in several portions.
@@ -285,7 +289,7 @@ impl<'t> Portions<'t> {
         } else if self.several && !insist {
             FloatBecause::Points
         } else if !insist && operations > u128::from(limits.exact_operations) {
-            FloatBecause::Many(operations)
+            if self.each == u128::MAX { FloatBecause::Uncounted } else { FloatBecause::Many(operations) }
         } else {
             let budget = if insist { Budget::LONG } else { limits.exact };
             match points.iter().enumerate().map(|(k, x)| task.exact(k, x.as_ref(), budget, limits)).collect() {
@@ -300,7 +304,7 @@ impl<'t> Portions<'t> {
                 },
             }
         };
-        let code = self.code.get_or_init(|| compiled::compiled(task.program, self.points));
+        let code = self.code.get_or_init(|| compiled::compiled(task.program, self.points, limits));
         let done = task.float(points, operations, limits, code.as_ref()).map_err(|f| told(f, Some(because)))?;
         Ok(done.into_iter().map(|done| Computed { float_because: Some(because), ..done }).collect())
     }
