@@ -9,9 +9,9 @@
 use crate::arrays::{Given, room};
 use crate::error::{CreaseError, raise};
 use crate::program::{Block, Code, Coded, Kind, Program, is_single};
-use crease::{Limits, Shape};
 use crease::cost::{Prices, cost_within};
 use crease::engine::{Compiled, Workspace};
+use crease::{Limits, Shape};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

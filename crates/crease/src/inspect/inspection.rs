@@ -8,12 +8,14 @@ use crate::show::{self, Rows, width};
 use crease_core::cost::{Prices, cost_within};
 use crease_core::differentiate::{How, Mode, Technique, backprop, forprop, jacobian};
 use crease_core::differentiate::{Overhead, overhead};
-use crease_core::{Limits, Program, Rational};
+use crease_core::{Limits, Program, Rational, Tensor};
 use crease_oracles::{ClarkeElement, Conservative, KinkReport, Verdict};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 /// Differentiates a program at a point, and says what the answer is.
 ///
@@ -28,6 +30,9 @@ use std::fmt;
 /// assert!(!i.conservative().unwrap().is_singleton()); // other choices give other answers
 /// assert_eq!((i.kinks().len(), i.judge(&[1.0])), (2, Status::Gradient));
 /// println!("{i}"); // all of it, as the command-line tool shows it
+///
+/// let i = inspect(&p, &[1.0], &Ask::default())?; // no kink is near
+/// assert_eq!((i.gradient(), i.status(), i.verdict().unwrap().word()), (vec![1.0], Status::Gradient, "yes"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn inspect<'p>(
@@ -66,6 +71,7 @@ pub fn inspect<'p>(
     let (how, directions, jacobian) = (ask.how.clone(), ask.directions, ask.jacobian);
     let search = Limits { cells: ask.limits.cells.min(ask.beside.0), deadline: None, ..ask.limits.clone() };
     let (only, right) = (None, None);
+    let later = Later { inputs, seed: ask.seed, proof: ask.proof, beside: ask.beside, asked: OnceLock::new() };
     let mut inspection = Inspection {
         program: p,
         how,
@@ -75,7 +81,9 @@ pub fn inspect<'p>(
         jacobian,
         smooth,
         meaning,
+        later,
         directions,
+        limits: ask.limits.clone(),
         search,
         only,
         right,
@@ -85,6 +93,15 @@ pub fn inspect<'p>(
     let right = inspection.meaning.is_gradient(&inspection.computed, derivatives);
     (inspection.only, inspection.right) = (only, right);
     Ok(inspection)
+}
+
+/// What a vector is where the oracles have no answer.
+fn untold_status(meaning: &Meaning) -> Status {
+    match meaning {
+        Meaning::Jump(_) => Status::Outside,
+        Meaning::Unknown(why) | Meaning::Refused(why) => Status::Undecided(why.clone()),
+        Meaning::NotAsked | Meaning::Known(_) => Status::Undecided("the gradient is only known as floats".into()),
+    }
 }
 
 /// The program that is asked about, and its derivative, as [`Ask`] says.
@@ -150,13 +167,26 @@ pub struct Inspection<'p> {
     smooth: bool,
     /// What the oracles say.
     meaning: Meaning,
+    /// What they say where nothing depends on it.
+    later: Later,
     directions: u64,
+    limits: Limits,
     /// How far to go when a vector is judged.
     search: Limits,
     /// If the conservative gradient has one element, whether the result is that.
     only: Option<bool>,
     /// If the program is certainly differentiable, whether the result is the gradient.
     right: Option<bool>,
+}
+
+/// Where no kink is met the answer is known, and the oracles are asked when somebody wants their words.
+#[derive(Debug)]
+struct Later {
+    inputs: Vec<Tensor<Rational>>,
+    seed: u64,
+    proof: bool,
+    beside: (u64, Duration),
+    asked: OnceLock<Meaning>,
 }
 
 impl Inspection<'_> {
@@ -204,8 +234,8 @@ impl Inspection<'_> {
         }
     }
 
-    /// What an answer from elsewhere is worth, judged exactly as it is given: a rounded gradient is not the gradient. For answers in
-    /// floats there is [`judge_within`](Inspection::judge_within).
+    /// What an answer from elsewhere is worth, judged exactly as it is given: a rounded gradient is not the gradient, but for the numbers of
+    /// [`gradient`](Inspection::gradient) where no kink was met. For answers in floats there is [`judge_within`](Inspection::judge_within).
     ///
     /// ```
     /// use crease::inspect::{inspect, Ask, Status};
@@ -218,10 +248,10 @@ impl Inspection<'_> {
     pub fn judge(&self, gradient: &(impl Coordinates + ?Sized)) -> Status {
         match self.vector(gradient) {
             Err(status) => status,
-            Ok(vector) => match &self.meaning {
+            Ok(vector) => self.judge_smooth(|own| own == vector).unwrap_or_else(|| match self.meaning() {
                 Meaning::Known(k) => k.judge(&vector, self.directions, &self.search),
-                _ => self.judge_smooth(|own| own == vector),
-            },
+                untold => untold_status(untold),
+            }),
         }
     }
 
@@ -253,7 +283,10 @@ impl Inspection<'_> {
             let near = |(a, b): (&Rational, &Rational)| (a - b).abs() <= &off * &a.abs().max(b.abs());
             other.len() == vector.len() && other.iter().zip(&vector).all(near)
         };
-        match &self.meaning {
+        if let Some(status) = self.judge_smooth(|own| close(own)) {
+            return status;
+        }
+        match self.meaning() {
             Meaning::Known(k) => {
                 match k.landmarks().find(|(other, _)| close(other)) {
                     // what choices at the kinks give may be more than that
@@ -273,19 +306,22 @@ impl Inspection<'_> {
                     status => status,
                 }
             }
-            _ => self.judge_smooth(|own| close(own)),
+            untold => untold_status(untold),
         }
     }
 
-    /// Without kinks there is one answer.
-    fn judge_smooth(&self, is_own: impl Fn(&[Rational]) -> bool) -> Status {
+    /// Without kinks there is one answer, which is told without the oracles if it is this one, or known exactly and another one.
+    fn judge_smooth(&self, is_own: impl Fn(&[Rational]) -> bool) -> Option<Status> {
+        if !self.smooth || !matches!(self.meaning, Meaning::NotAsked) {
+            return None;
+        }
+        let exact = self.exact_gradient();
+        let is_exact = exact.is_some();
         let near = || self.gradient().into_iter().map(Rational::from_f64).collect();
-        match (&self.meaning, self.exact_gradient().or_else(near)) {
-            (Meaning::NotAsked, Some(own)) if self.smooth && is_own(&own) => Status::Gradient,
-            (Meaning::NotAsked, Some(_)) if self.smooth && self.exact_gradient().is_some() => Status::Outside,
-            (Meaning::Jump(_), _) => Status::Outside,
-            (Meaning::Unknown(why) | Meaning::Refused(why), _) => Status::Undecided(why.clone()),
-            _ => Status::Undecided("the gradient is only known as floats".into()),
+        match exact.or_else(near) {
+            Some(own) if is_own(&own) => Some(Status::Gradient),
+            Some(_) if is_exact => Some(Status::Outside),
+            _ => None,
         }
     }
 
@@ -310,32 +346,60 @@ impl Inspection<'_> {
         &self.computed
     }
 
-    /// What the oracles say.
+    /// What the oracles say, which are asked now, once, if no kink was met; how long they were given when the inspection was made is no matter then, but all other limits hold. It is
+    /// [`Meaning::NotAsked`] for a Jacobian only.
     pub fn meaning(&self) -> &Meaning {
-        &self.meaning
+        if self.jacobian || !matches!(self.meaning, Meaning::NotAsked) {
+            return &self.meaning;
+        }
+        let Later { inputs, seed, proof, beside, asked } = &self.later;
+        asked.get_or_init(|| {
+            let limits = Limits { deadline: None, ..self.limits.clone() };
+            let (how, seed, proof, beside) = (self.how.clone(), *seed, *proof, *beside);
+            let ask = Ask { how, seed, proof, beside, limits, ..Ask::default() };
+            Meaning::of(&self.program, inputs, !trusted_joints(&self.program, &self.how).is_empty(), &ask)
+        })
     }
 
-    /// A Clarke subgradient, with the direction that shows it.
+    /// A Clarke subgradient, with the direction that shows it: the gradient, where the program is differentiable around the point.
+    ///
+    /// None where none could be told: the program [jumps](Meaning::Jump) or is [singular](Meaning::Refused) there, it was [not asked](Meaning::Unknown) since that goes beyond a limit, the
+    /// limits ended it before one was found (the reason is in [`meaning`](Inspection::meaning)), or a Jacobian was asked for.
     pub fn clarke(&self) -> Option<&ClarkeElement> {
         self.known().and_then(|k| k.clarke.as_ref().ok())
     }
 
-    /// Whether the program is differentiable.
+    /// Whether the program is differentiable: a yes with the gradient, a no with two Clarke subgradients, or unknown with the limit that ended the search.
+    ///
+    /// None where the question was not put: the program [jumps](Meaning::Jump) or is [singular](Meaning::Refused) there, a limit kept it [from being asked](Meaning::Unknown), or a Jacobian was asked
+    /// for. A verdict that is unknown is `Some`.
+    ///
+    /// ```
+    /// use crease::inspect::{inspect, Ask, Meaning};
+    /// let p = crease::formats::parse_expression("where(x >= 0, x + 1, x)", &|_| None)?;
+    /// let [at, beside] = [0.0, 1.0].map(|x| inspect(&p, &[x], &Ask::default()));
+    /// let (at, beside) = (at?, beside?);
+    /// assert!(at.verdict().is_none() && matches!(at.meaning(), Meaning::Jump(_)));
+    /// assert_eq!(beside.verdict().unwrap().word(), "yes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verdict(&self) -> Option<&Verdict> {
         self.known().map(|k| &k.decision.verdict)
     }
 
-    /// The certificate of the verdict; that of a yes needs [`Ask::proof`].
+    /// The certificate of the verdict. None where there is no verdict, where it is unknown, for a yes without [`Ask::proof`], and where the certificate would be too large.
     pub fn certificate(&self) -> Option<String> {
         self.known().and_then(|k| k.decision.certificate())
     }
 
-    /// The conservative gradient.
+    /// The conservative gradient: one element, which is the gradient, or two different ones of many.
+    ///
+    /// None where [`verdict`](Inspection::verdict) is, and where limits ended it.
     pub fn conservative(&self) -> Option<&Conservative> {
         self.known().and_then(|k| k.conservative.as_ref().ok())
     }
 
-    /// What each kink can change, if that was asked for.
+    /// What each kink can change. None unless [`Ask::report`] wants it, and where [`verdict`](Inspection::verdict) is.
     pub fn report(&self) -> Option<&KinkReport> {
         self.known().and_then(|k| k.report.as_ref())
     }
@@ -346,7 +410,7 @@ impl Inspection<'_> {
     }
 
     fn known(&self) -> Option<&super::meaning::Known> {
-        match &self.meaning {
+        match self.meaning() {
             Meaning::Known(k) => Some(k),
             Meaning::NotAsked | Meaning::Unknown(_) | Meaning::Refused(_) | Meaning::Jump(_) => None,
         }

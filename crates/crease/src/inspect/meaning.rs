@@ -20,7 +20,7 @@ use serde_json::Value;
 /// What is known of a point.
 #[derive(Debug)]
 pub enum Meaning {
-    /// Nothing was asked: no kink was met, or there are several outputs.
+    /// Nothing was asked: no kink was met, or a Jacobian was wanted. (An inspection asks when somebody wants to know.)
     NotAsked,
     /// Nothing was asked, for this reason.
     Unknown(String),
@@ -471,6 +471,7 @@ impl Known {
         }
         match self.decision_gradient() {
             Some((gradient, None)) if gradient == vector => return Status::Gradient,
+            Some((_, Some(_))) if self.is_beyond(vector, &Rational::ZERO) => return Status::Outside,
             Some((_, Some(_))) => return undecided("the gradient is known by enclosures only"),
             Some((_, None)) | None => {}
         }
