@@ -30,12 +30,17 @@ impl DeviceArgs {
 mod absent {
     use crate::source::Source;
     use crate::vectors::Vectors;
-    use anyhow::{Result, bail};
+    use anyhow::{Result, anyhow, bail};
     use crease_core::Program;
     use crease_core::differentiate::How;
 
     const WHY: &str =
         "--device cuda: this build has no CUDA; build with `cargo build --release -p crease-cli --features cuda`";
+
+    /// What `--device cuda` lacks.
+    pub fn missing() -> Option<anyhow::Error> {
+        Some(anyhow!(WHY))
+    }
 
     pub fn gradients(_: &Program, _: &Program, _: &How, _: Vectors, _: &Source, _: bool) -> Result<String> {
         bail!(WHY)
@@ -47,10 +52,16 @@ mod absent {
 }
 
 #[cfg(not(feature = "cuda"))]
-pub use absent::{bench, gradients};
+pub use absent::{bench, gradients, missing};
 
 #[cfg(feature = "cuda")]
 mod present;
 
 #[cfg(feature = "cuda")]
 pub use present::{bench, gradients};
+
+/// What `--device cuda` lacks: in this build nothing.
+#[cfg(feature = "cuda")]
+pub fn missing() -> Option<anyhow::Error> {
+    None
+}

@@ -95,6 +95,17 @@ fn what_differs_is_told_in_json_too() {
 }
 
 #[test]
+fn a_build_without_machine_code_says_so_and_how_to_get_it() {
+    let told = |runs: &[&str]| {
+        let args = [&["bench", "-e", "x * x", "--seconds", "0.01"][..], runs].concat();
+        String::from_utf8(crease(&args).output().unwrap().stderr).unwrap()
+    };
+    assert!(!told(&[]).contains("machine code"));
+    let lacks = told(&["--runs", "1000"]).contains("--features native");
+    assert_eq!(lacks, !crease_engine::MACHINE_CODE);
+}
+
+#[test]
 fn what_runs_often_becomes_machine_code_where_there_is_some() {
     let explained = |runs: &str| {
         let steps: String = (0..300).map(|k| format!("let v{} = v{k} * x + {k}\n", k + 1)).collect();

@@ -3,7 +3,7 @@
 mod tool;
 
 use serde_json::{Value, json};
-use tool::{crease, file, json as run_json, ok, ok_with_input, usage};
+use tool::{crease, fault, file, json as run_json, ok, ok_with_input, usage};
 
 const IDENTITY: &str = "relu(x) - relu(-x)";
 
@@ -377,4 +377,15 @@ fn a_reader_that_leaves_is_no_fault() {
 #[track_caller]
 fn shows(got: &str, expected: &str) {
     assert_eq!(got, expected.trim_start_matches('\n'), "got:\n{got}");
+}
+
+#[test]
+fn a_device_that_is_not_there_is_what_is_said_first() {
+    let message = fault(&["grad", "-e", "x * x", "--at", "x=1", "--device", "cuda"]);
+    match cfg!(feature = "cuda") {
+        true => assert!(message.contains("give them with --points"), "{message}"),
+        false => {
+            assert!(message.contains("this build has no CUDA") && message.contains("--features cuda"), "{message}")
+        }
+    }
 }

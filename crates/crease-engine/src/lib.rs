@@ -57,6 +57,10 @@
 //! Deliberately absent: anything that changes what a program means. Derivatives come from `crease_core::differentiate`, except for
 //! scalar code, whose backward sweep has the same rules.
 //!
+//! # Features
+//!
+//! - `native` (by default): scalar programs that run often become machine code, made by Cranelift. Without it they run as bytecode, with the same bits, and building takes a minute less.
+//!
 //! ```
 //! use crease_core::{relu, trace_shapes, Shape};
 //! use crease_engine::{value_and_grad, Options};
@@ -94,9 +98,21 @@ mod scalar;
 mod tensor;
 mod unit;
 
+/// Whether this build can make machine code: the feature `native`.
+pub const MACHINE_CODE: bool = cfg!(feature = "native");
+
 pub use compiled::{Compiled, Workspace};
 pub use entry::{clarke, compile, directional, jvp, value_and_grad, vjp};
 pub use error::EngineError;
 pub use executable::{Executable, Inputs};
 pub use float::Float;
 pub use options::{Agreement, Backend, Explain, Form, Options};
+
+/// What may be shared between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Compiled<f64>>();
+    shared::<Compiled<f32>>();
+    shared::<Options>();
+    shared::<EngineError>();
+};

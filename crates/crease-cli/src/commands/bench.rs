@@ -67,7 +67,7 @@ pub struct Bench {
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     seconds: f64,
 
-    /// Compile for so many runs: a scalar program that runs often becomes machine code
+    /// Compile for so many runs: a scalar program that runs often becomes machine code, in builds with the feature `native`
     #[arg(long, value_name = "N")]
     runs: Option<u64>,
 
@@ -99,6 +99,10 @@ pub struct Bench {
     json: bool,
 }
 
+/// What --runs lacks in a build without the feature.
+const NO_MACHINE_CODE: &str =
+    "--runs: this build makes no machine code; build with `cargo build --release -p crease-cli --features native`";
+
 impl Bench {
     /// What is printed, and the exit code: 1 if answers differ.
     pub fn run(&self) -> Result<(String, i32)> {
@@ -108,6 +112,9 @@ impl Bench {
         if self.device.is_cuda() {
             let wanted = (usize::try_from(self.count)?, self.seed, self.f32);
             return device::bench(p, &self.wrt(p)?, &self.how.read()?, wanted, self.json);
+        }
+        if self.runs.is_some() && !crease_engine::MACHINE_CODE {
+            eprintln!("{NO_MACHINE_CODE}");
         }
         match if self.f32 { self.measure::<f32>(p, &source)? } else { self.measure::<f64>(p, &source)? } {
             Found::Times(report) if self.json => Ok((show::json(&report.json(self)), 0)),

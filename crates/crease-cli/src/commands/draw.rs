@@ -101,9 +101,8 @@ impl Draw {
 
 /// The limit of a drawing, by the name of its flag.
 fn too_large(e: DrawError) -> anyhow::Error {
-    let DrawError::TooLarge { nodes, .. } = &e;
-    match *nodes {
-        usize::MAX => anyhow!("{e}"),
-        n => anyhow!("{e} (--max-nodes {n})"),
+    match e {
+        DrawError::TooLarge { nodes, .. } if nodes < usize::MAX => anyhow!("{e} (--max-nodes {nodes})"),
+        e => anyhow!("{e}"),
     }
 }

@@ -7,7 +7,7 @@ use crate::flags::{NumberArgs, PrecisionArgs, TimeArgs};
 use crate::how::{Direction, HowArgs};
 use crate::many::{self, PointsArgs};
 use crate::source::SourceArgs;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use crease::inspect::{Ask, Task, derive, inspect};
 
@@ -93,7 +93,8 @@ impl Grad {
             return many::run(&task, Some(&p), points, &ask, &source, self.json);
         }
         if self.device.is_cuda() {
-            bail!("--device cuda computes at many points; give them with --points");
+            return Err(device::missing()
+                .unwrap_or_else(|| anyhow!("--device cuda computes at many points; give them with --points")));
         }
         let source = self.source.load()?;
         let inspection = inspect(&source.program, &source.inputs()?, &ask).map_err(fault::inspect)?;
