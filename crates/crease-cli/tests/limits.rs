@@ -216,3 +216,14 @@ fn programs_that_are_called_in_too_many_ways_are_refused_and_small_ones_counted(
         assert!(message.contains("more than the limit of"), "{command}: {message}");
     }
 }
+
+#[test]
+fn the_budget_of_exact_numbers_is_a_limit_with_names() {
+    // 3^100 takes 159 bits
+    let ask = |limit: &str| {
+        json(&["eval", "-e", "x^100 * x^100", "--at", "x=3", "--limit", limit, "--json"])["arithmetic"].clone()
+    };
+    assert_eq!(ask("exact_bits=100000"), "exact");
+    assert_eq!(ask("exact_bits=200"), "f64");
+    assert_eq!(ask("exact_work=1"), "f64");
+}

@@ -124,14 +124,15 @@ impl Limits {
         self
     }
 
-    /// Sets the limit of a name, those of [`OracleLimits`] included, for flags and bindings.
+    /// Sets the limit of a name, those of [`OracleLimits`] included, for flags and bindings. What exact numbers may take is `exact_bits` and `exact_work`.
     ///
     /// ```
     /// use crease_core::Limits;
     /// let mut limits = Limits::default();
     /// limits.set("conflicts", 1000).unwrap();
     /// limits.set("tableau", 1_000_000_000).unwrap();
-    /// assert_eq!((limits.conflicts, limits.oracles.tableau), (1000, 1_000_000_000));
+    /// limits.set("exact_bits", 1_000_000).unwrap();
+    /// assert_eq!((limits.conflicts, limits.oracles.tableau, limits.exact.bits), (1000, 1_000_000_000, 1_000_000));
     /// assert_eq!(limits.set("bits", 1 << 40).unwrap_err().to_string(), "bits=1099511627776 is too large: 4294967295 at most");
     /// assert!(limits.set("bitz", 1).unwrap_err().to_string().starts_with("there is no limit bitz; there are: steps, numbers, equations"));
     /// ```
@@ -157,18 +158,32 @@ impl Limits {
 /// How a limit is set, if the value is not larger than the most that it can be.
 type Set = fn(&mut Limits, u64) -> Result<(), u64>;
 
+/// The field of a limit: by its name, by its name within a part of the limits, or by another name there.
+macro_rules! field {
+    ($limits:ident $name:ident) => {
+        &mut $limits.$name
+    };
+    ($limits:ident $name:ident $within:ident) => {
+        &mut $limits.$within.$name
+    };
+    ($limits:ident $name:ident $within:ident $field:ident) => {
+        &mut $limits.$within.$field
+    };
+}
+
 /// Every limit that is a number, with its name.
 macro_rules! named {
-    ($($name:ident $($within:ident)?: $type:ty),* $(,)?) => {
+    ($($name:ident $($within:ident $($field:ident)?)?: $type:ty),* $(,)?) => {
         const NAMED: &[(&str, Set)] = &[$((stringify!($name), |limits, value| {
-            limits.$($within.)?$name = <$type>::try_from(value).map_err(|_| <$type>::MAX as u64)?;
+            *field!(limits $name $($within $($field)?)?) = <$type>::try_from(value).map_err(|_| <$type>::MAX as u64)?;
             Ok(())
         })),*];
     };
 }
 
 named! {
-    steps: u64, numbers: u64, equations: u64, exact_operations: u64, interval_operations: u64, local_operations: u64,
+    steps: u64, numbers: u64, equations: u64, exact_operations: u64, exact_bits exact bits: usize, exact_work exact work: u64,
+    interval_operations: u64, local_operations: u64,
     bits: u32, local_bits: u64, conflicts: u64, cells: u64, gradients: usize, visits: usize, margins: usize,
     basis: u64, terms: usize, rounds: usize,
     graph oracles: usize, normal_form oracles: usize, equality oracles: usize, attempts oracles: u32,
@@ -368,16 +383,16 @@ mod tests {
             limits.set(name, 1000 + k as u64).unwrap();
         }
         let text = format!("{limits:#?}");
-        let (_, rest) = text.split_once("exact: Budget {").unwrap();
-        let others = text.len() - rest.len() - "exact: Budget {".len();
-        let (_, rest) = rest.split_once('}').unwrap(); // exact numbers have a budget of their own
-        let numbers = text[..others].lines().chain(rest.lines()).filter_map(|line| {
+        let (before, rest) = text.split_once("exact: Budget {").unwrap();
+        let (budget, rest) = rest.split_once('}').unwrap();
+        let number = |line: &str| {
             let (name, value) = line.trim().trim_end_matches(',').split_once(": ")?;
-            value.parse::<u64>().ok().map(|value| (name, value))
-        });
-        let mut set: Vec<(&str, u64)> = numbers.collect();
+            value.parse::<u64>().ok().map(|value| (name.to_string(), value))
+        };
+        let mut set: Vec<(String, u64)> = before.lines().chain(rest.lines()).filter_map(number).collect();
+        set.extend(budget.lines().filter_map(number).map(|(name, value)| (format!("exact_{name}"), value)));
         set.sort_by_key(|(_, value)| *value);
-        let expected: Vec<(&str, u64)> = Limits::names().zip(1000..).collect();
+        let expected: Vec<(String, u64)> = Limits::names().map(String::from).zip(1000..).collect();
         assert_eq!(set, expected);
     }
 }

@@ -6,8 +6,13 @@ use crease_core::{Atom, BuildError, Builder, Layout, Program, Shape, Value};
 use egg::{Id, Language};
 use std::collections::HashMap;
 
-/// The program of some terms. Names, inputs and callees are those of `source`.
-pub fn emit(source: &Program, graph: &Graph, extracted: &Extracted, roots: &[Id]) -> Result<Program, BuildError> {
+/// The program of some terms, if they come in the order in which they need each other and are all there. Names, inputs and callees are those of `source`.
+pub fn emit(
+    source: &Program,
+    graph: &Graph,
+    extracted: &Extracted,
+    roots: &[Id],
+) -> Result<Option<Program>, BuildError> {
     let mut b = Builder::new(source.name());
     let mut inputs = Vec::new();
     for input in source.inputs() {
@@ -16,35 +21,39 @@ pub fn emit(source: &Program, graph: &Graph, extracted: &Extracted, roots: &[Id]
     let mut atoms: HashMap<Id, Vec<Atom>> = HashMap::new();
     for (id, node) in &extracted.terms {
         let args = node.children().iter().map(|c| argument(&mut b, graph, &inputs, &atoms, *c));
-        let args: Vec<Atom> = args.collect();
+        let Some(args) = args.collect::<Option<Vec<Atom>>>() else { return Ok(None) };
         let results = match node {
-            Node::Part(i, [whole]) => vec![atoms[&graph.find(*whole)][*i as usize]],
+            Node::Part(i, [whole]) => match atoms.get(&graph.find(*whole)).and_then(|parts| parts.get(*i as usize)) {
+                Some(part) => vec![*part],
+                None => return Ok(None),
+            },
             _ => match node.op(&graph.analysis.ops) {
                 Some(op) => b.push_from(source, &op, &args)?,
-                None => vec![argument(&mut b, graph, &inputs, &atoms, *id)],
+                None => match argument(&mut b, graph, &inputs, &atoms, *id) {
+                    Some(atom) => vec![atom],
+                    None => return Ok(None),
+                },
             },
         };
         atoms.insert(graph.find(*id), results);
     }
-    let outputs: Vec<Atom> = roots.iter().map(|&r| argument(&mut b, graph, &inputs, &atoms, r)).collect();
-    b.finish(&outputs)
+    let outputs = roots.iter().map(|&r| argument(&mut b, graph, &inputs, &atoms, r)).collect::<Option<Vec<Atom>>>();
+    outputs.map(|outputs| b.finish(&outputs)).transpose()
 }
 
-/// A class as an argument: a number, an input, or what has been computed.
-fn argument(b: &mut Builder, graph: &Graph, inputs: &[Atom], atoms: &HashMap<Id, Vec<Atom>>, id: Id) -> Atom {
+/// A class as an argument: a number, an input, or what has been computed; nothing if it is none of these.
+fn argument(b: &mut Builder, graph: &Graph, inputs: &[Atom], atoms: &HashMap<Id, Vec<Atom>>, id: Id) -> Option<Atom> {
     let class = &graph[id];
     if let Some(c) = &class.data.constant {
-        return b.constant(c.clone());
+        return Some(b.constant(c.clone()));
     }
     if let Some(atom) = atoms.get(&graph.find(id)) {
-        return atom[0];
+        return atom.first().copied();
     }
-    let input = class.nodes.iter().find_map(|n| match n {
-        Node::Input(i) => Some(inputs[*i as usize]),
+    class.nodes.iter().find_map(|n| match n {
+        Node::Input(i) => inputs.get(*i as usize).copied(),
         _ => None,
-    });
-    // the terms come in the order in which they need each other
-    input.unwrap_or_else(|| b.constant(0))
+    })
 }
 
 /// A scalar program as one with the inputs and outputs of the program that it was scalarized from. Structure is free, so the cost is

@@ -86,7 +86,8 @@ pub fn saturate(p: &Program, o: &Options<'_>) -> Result<Saturated, BuildError> {
     for &dictionary in within(o.dictionary) {
         let mut weights = Weights::new(p, o.prices, dictionary);
         let Some(extracted) = extract(&graph, &roots, &mut weights, SEARCH, &o.limits) else { continue };
-        let q = emit(p, &graph, &extracted, &roots)?;
+        // what cannot be written down is not found
+        let Some(q) = emit(p, &graph, &extracted, &roots)? else { continue };
         let price = cost(&q).at(o.prices);
         if best.as_ref().is_none_or(|b| price < *b) {
             (best, saturated.program) = (Some(price), Some(q));

@@ -129,19 +129,18 @@ impl Writing {
         self.guarded(&given)
     }
 
+    fn arithmetic(&mut self, f: &mut Frame<'_>, e: &Equation<'_>, name: &str) -> Results {
+        let (a, b) = (self.numbers(f, e.args[0])?, self.numbers(f, e.args[1])?);
+        one(self.nodes.binary(name, &a, &b))
+    }
+
     fn apply(&mut self, f: &mut Frame<'_>, i: usize, e: &Equation<'_>, want: &[bool]) -> Results {
         let dims = f.p.shape(e.first).dims().to_vec();
         match e.op {
-            Op::Add | Op::Sub | Op::Mul | Op::Div => {
-                let name = match e.op {
-                    Op::Add => "Add",
-                    Op::Sub => "Sub",
-                    Op::Mul => "Mul",
-                    _ => "Div",
-                };
-                let (a, b) = (self.numbers(f, e.args[0])?, self.numbers(f, e.args[1])?);
-                one(self.nodes.binary(name, &a, &b))
-            }
+            Op::Add => self.arithmetic(f, e, "Add"),
+            Op::Sub => self.arithmetic(f, e, "Sub"),
+            Op::Mul => self.arithmetic(f, e, "Mul"),
+            Op::Div => self.arithmetic(f, e, "Div"),
             Op::Neg => {
                 let a = self.numbers(f, e.args[0])?;
                 one(self.nodes.unary("Neg", &a))
