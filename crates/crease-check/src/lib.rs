@@ -397,3 +397,10 @@ pub struct CheckError {
     /// What was expected and what was found.
     pub message: String,
 }
+
+/// What may be shared between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Checked>();
+    shared::<CheckError>();
+};

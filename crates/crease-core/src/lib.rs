@@ -74,3 +74,15 @@ pub use simplify::simplify;
 pub use tensor::Tensor;
 pub use trace::*;
 pub use unroll::unroll;
+
+/// What may be shared between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Program>();
+    shared::<Limits>();
+    shared::<Cancel>();
+    shared::<local::LocalModel>();
+    shared::<differentiate::How>();
+    shared::<differentiate::DiffError>();
+    shared::<Tensor<f64>>();
+};

@@ -63,7 +63,7 @@ pub use absent::Device;
 #[cfg(feature = "engine")]
 pub use device::OnDevice;
 #[cfg(feature = "cuda")]
-pub use device::{Batch, Device, DeviceReal, Loaded, LoadedTensors, Products, Results, assemble};
+pub use device::{Batch, Device, DeviceReal, Loaded, LoadedTensors, Products, Ptx, Results, assemble};
 pub use error::CudaError;
 pub use plan::{Form, Options, Plan, Real};
 pub use tensor::TensorPlan;

@@ -91,6 +91,7 @@ pub enum Direction {
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DrawError {
     /// There are more nodes than [`Drawing::max_nodes`].
     #[error(
@@ -165,3 +166,10 @@ pub fn picture(p: &Program, how: &Drawing) -> Result<Picture, DrawError> {
     let scene = graph::scene(p, how)?;
     Ok(picture::picture(&scene, how.direction))
 }
+
+/// What may be shared between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Picture>();
+    shared::<DrawError>();
+};

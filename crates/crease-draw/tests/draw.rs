@@ -399,7 +399,10 @@ fn the_limit_counts_what_is_drawn() {
     for (p, how) in everything() {
         let nodes = picture(&p, &how).unwrap().marks.len();
         assert!(svg(&p, &Drawing { max_nodes: nodes, ..how.clone() }).is_ok());
-        let DrawError::TooLarge { nodes: told, .. } = svg(&p, &Drawing { max_nodes: nodes - 1, ..how }).unwrap_err();
+        let DrawError::TooLarge { nodes: told, .. } = svg(&p, &Drawing { max_nodes: nodes - 1, ..how }).unwrap_err()
+        else {
+            panic!("another error")
+        };
         assert_eq!(told, nodes, "{}", p.name());
     }
 }

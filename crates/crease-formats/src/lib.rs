@@ -22,3 +22,16 @@ pub use dimacs::{Cnf, DimacsError, parse_dimacs};
 pub use onnx::{Network, OnnxError, parse_onnx};
 pub use point::{Point, PointError, parse_point};
 pub use text::{Module, TextError, parse, parse_bytes, parse_expression, parse_expression_text, parse_text};
+
+/// What may be shared between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Network>();
+    shared::<Module>();
+    shared::<Cnf>();
+    shared::<Point>();
+    shared::<OnnxError>();
+    shared::<TextError>();
+    shared::<PointError>();
+    shared::<DimacsError>();
+};

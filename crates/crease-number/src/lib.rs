@@ -42,6 +42,10 @@ mod smooth;
 mod special;
 mod stair;
 
+/// Numerators and denominators of [`Rational`] are of these types, and it converts from and into [`RBig`](dashu_ratio::RBig).
+pub use dashu_int::{IBig, UBig};
+pub use dashu_ratio::RBig;
+
 pub use count::Count;
 pub use enclosure::Enclosure;
 pub use exact::{Budget, Exact};
@@ -319,6 +323,18 @@ pub trait Number: Clone + Debug + Display + PartialEq + Send + Sync + 'static {
     /// representative of a residue.
     fn to_f64(&self) -> f64;
 }
+
+/// What may be shared between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Rational>();
+    shared::<Exact>();
+    shared::<Enclosure>();
+    shared::<Interval>();
+    shared::<Mixed>();
+    shared::<Field61>();
+    shared::<Count>();
+};
 
 #[cfg(test)]
 mod tests {

@@ -138,3 +138,15 @@ fn check_exact(model: &LocalModel, what: &'static str) -> Result<(), OracleError
         Exactness::Enclosed { bits } => Err(OracleError::Undecided { what, bits }),
     }
 }
+
+/// What may be shared between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Session<'static>>();
+    shared::<Decision>();
+    shared::<Conservative>();
+    shared::<ClarkeElement>();
+    shared::<Neighbours>();
+    shared::<KinkReport>();
+    shared::<OracleError>();
+};

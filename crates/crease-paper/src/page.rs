@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PageError {
     /// A picture could not be drawn.
     #[error(transparent)]

@@ -308,3 +308,10 @@ impl Simplest {
         Ok(())
     }
 }
+
+/// What may be shared between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Simplest>();
+    shared::<Error>();
+};

@@ -24,6 +24,8 @@ use crate::plan::{KERNEL, Plan, Real};
 use cudarc::cublas::sys as blas_sys;
 use cudarc::driver::sys::CUfunction_attribute_enum as Attribute;
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DeviceRepr, DriverError, ValidAsZeroBits};
+/// What [`assemble`] returns.
+pub use cudarc::nvrtc::Ptx;
 use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
 use std::sync::Arc;
 
@@ -69,7 +71,7 @@ pub(crate) fn has_compiler() -> bool {
 /// # Errors
 ///
 /// If there is no compiler, or it refuses the source.
-pub fn assemble(source: &str, architecture: &str) -> Result<cudarc::nvrtc::Ptx, CudaError> {
+pub fn assemble(source: &str, architecture: &str) -> Result<Ptx, CudaError> {
     if !has_compiler() {
         let why = "the library `nvrtc`, which compiles kernels, is not found; install the CUDA toolkit or put it on LD_LIBRARY_PATH";
         return Err(CudaError::NoDevice(why.into()));

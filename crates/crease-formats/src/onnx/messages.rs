@@ -2,15 +2,14 @@
 //! else in a file is passed over. Public so that a model can be written down as a value and encoded, as the tests do.
 //!
 //! ```
-//! use crease_formats::onnx::messages::{GraphProto, ModelProto};
-//! use prost::Message;
+//! use crease_formats::onnx::messages::{GraphProto, Message, ModelProto};
 //! let model = ModelProto { graph: Some(GraphProto { name: Some("f".into()), ..Default::default() }), ..Default::default() };
 //! let again = ModelProto::decode(&model.encode_to_vec()[..]).unwrap();
 //! assert_eq!(again.graph.unwrap().name(), "f");
 //! ```
 
-use prost::Message;
-use prost::bytes::Bytes;
+/// What encodes and decodes messages, and what some of their fields hold.
+pub use prost::{self, Message, bytes::Bytes};
 
 /// A file.
 #[derive(Clone, PartialEq, Message)]

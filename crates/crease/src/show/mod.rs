@@ -5,10 +5,11 @@
 mod rows;
 
 pub use rows::{Rows, width};
+/// JSON, as all of this writes it.
+pub use serde_json::Value;
 
 use crate::inspect::Answer;
 use crease_core::{Number, Origin, Rational, Tensor};
-use serde_json::Value;
 
 /// The most elements of a tensor that text shows in full.
 const ELEMENTS: usize = 64;

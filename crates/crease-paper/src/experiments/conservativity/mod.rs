@@ -173,6 +173,7 @@ pub struct Violation {
 
 /// Why nothing can be checked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConservativityError {
     /// The program cannot be differentiated, or the selection is refused.
     #[error(transparent)]

@@ -63,6 +63,7 @@ pub struct Trained<N> {
 
 /// Why a training stopped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrainingError {
     /// The program could not be differentiated or run.
     #[error(transparent)]
