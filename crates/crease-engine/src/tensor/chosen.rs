@@ -445,8 +445,8 @@ impl<T: Float> Windowed<'_, T> {
                     *s = d.times_plus(Simd::<T>::load(x.add(at[r])), *s);
                 }
             }
-            for r in 0..N {
-                let total = if M > 1 { local[0][r].add(local[M - 1][r]) } else { local[0][r] };
+            for (r, (&s, &other)) in local[0].iter().zip(&local[M - 1]).enumerate() {
+                let total = if M > 1 { s.add(other) } else { s };
                 Simd::<T>::store(total, sums.add(r * lanes));
             }
         }
