@@ -126,6 +126,8 @@ pub struct Builder {
     op_ids: Table<Op>,
     const_ids: Table<Rational>,
     shape_ids: Table<Shape>,
+    /// the shape of scalars, which is by far the most frequent one: not looked up each time
+    scalar_id: Option<u32>,
     callee_ids: HashMap<(ProgramId, Option<ProgramId>), CalleeId>,
     names: HashSet<Arc<str>>,
     origin: Option<Origin>,
@@ -152,6 +154,7 @@ impl Builder {
             op_ids: HashMap::default(),
             const_ids: HashMap::default(),
             shape_ids: HashMap::default(),
+            scalar_id: None,
             callee_ids: HashMap::new(),
             names: HashSet::new(),
             origin: None,
@@ -180,7 +183,14 @@ impl Builder {
 
     fn new_value(&mut self, shape: Shape) -> Value {
         let index = self.program.value_shapes.len();
-        let id = intern(&mut self.shape_ids, &mut self.program.shapes, shape);
+        let scalar = shape.is_scalar();
+        let id = match self.scalar_id {
+            Some(id) if scalar => id,
+            _ => intern(&mut self.shape_ids, &mut self.program.shapes, shape),
+        };
+        if scalar {
+            self.scalar_id = Some(id);
+        }
         self.program.value_shapes.push(id);
         Value(index as u32)
     }
