@@ -2,7 +2,7 @@
 
 use super::{Code, Group, Memory, Results, What, lanes};
 use crate::float::{Float, maximum, minimum};
-use crate::isa::{Isa, Kernel, dispatch, each};
+use crate::isa::{Isa, Kernel, dispatch_scattered, each};
 use crate::unit::{LaneOp, Unit, units};
 
 struct Forward<'a, T, const L: usize> {
@@ -12,7 +12,7 @@ struct Forward<'a, T, const L: usize> {
 
 /// Computes all registers from those of the inputs.
 pub(super) fn run<T: Float, const L: usize>(code: &Code<T>, memory: &mut Memory<T>) {
-    dispatch(Forward::<T, L> { code, memory });
+    dispatch_scattered(Forward::<T, L> { code, memory });
 }
 
 impl<T: Float, const L: usize> Kernel for Forward<'_, T, L> {

@@ -9,7 +9,7 @@
 use super::forward::lanes_of;
 use super::{Code, Group, Memory, Results, What, lanes};
 use crate::float::{Float, relu, slope};
-use crate::isa::{Isa, Kernel, dispatch};
+use crate::isa::{Isa, Kernel, dispatch_scattered};
 use crate::kernel::{self, lane, order};
 use crate::unit::{Floats, LaneOp, Pick, Unit};
 use crease_core::op::Slope;
@@ -22,7 +22,7 @@ struct Reverse<'a, T, const L: usize> {
 
 /// Adjoints of all inputs from those of the outputs.
 pub(super) fn run<T: Float, const L: usize>(code: &Code<T>, memory: &mut Memory<T>) {
-    dispatch(Reverse::<T, L> { code, memory });
+    dispatch_scattered(Reverse::<T, L> { code, memory });
 }
 
 impl<T: Float, const L: usize> Kernel for Reverse<'_, T, L> {
