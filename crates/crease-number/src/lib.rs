@@ -42,7 +42,7 @@ mod smooth;
 mod special;
 mod stair;
 
-/// Numerators and denominators of [`Rational`] are of these types, and it converts from and into [`RBig`](dashu_ratio::RBig).
+/// Numerators and denominators of [`Rational`] are of these types, and it converts from and into [`RBig`].
 pub use dashu_int::{IBig, UBig};
 pub use dashu_ratio::RBig;
 
