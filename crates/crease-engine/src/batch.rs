@@ -364,6 +364,11 @@ impl<T: Float> Compiled<T> {
         Ok(&mut workspaces[..threads])
     }
 
+    /// An error if time is up, or if somebody stopped it.
+    fn goes_on(&self) -> Result<(), EngineError> {
+        self.limits.stopped().map_or(Ok(()), |stop| Err(EngineError::stopped(stop)))
+    }
+
     /// Lists inputs at some points. The list must be emptied before the inputs go.
     fn parts(&self, inputs: &[&[T]], points: &Range<usize>, list: &mut Vec<&'static [T]>) {
         list.clear();
@@ -387,6 +392,7 @@ impl<T: Float> Compiled<T> {
         let together = w.run.together(points.len()).max(1);
         let mut start = points.start;
         while start < points.end {
+            self.goes_on()?;
             let some = start..(start + together).min(points.end);
             start = some.end;
             if w.run.run(some.clone(), inputs, outputs) {
@@ -396,6 +402,8 @@ impl<T: Float> Compiled<T> {
             let several = some.len() > 1;
             for point in some {
                 if !several || !w.run.run(point..point + 1, inputs, outputs) {
+                    // what was stopped gives up, too
+                    self.goes_on()?;
                     self.hand_over(inputs, point, outputs)?;
                 }
             }

@@ -1,7 +1,8 @@
 //! What can go wrong: while compiling, and when a compiled program is given slices that do not fit.
 
 use crease_core::differentiate::DiffError;
-use crease_core::{BuildError, InlineError, RunError};
+use crease_core::limits::Stop;
+use crease_core::{BuildError, InlineError, RunError, RunFault};
 
 /// Why a program could not be compiled or run.
 ///
@@ -89,7 +90,7 @@ pub enum EngineError {
         /// Whether there are so many because several workspaces are used.
         several: bool,
     },
-    /// The run itself failed; the interpreter says where.
+    /// The run itself failed, and the interpreter says where; or time was up, or somebody stopped it, while it ran or was compiled.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The program cannot be differentiated.
@@ -101,4 +102,11 @@ pub enum EngineError {
     /// A program made on the way could not be built.
     #[error(transparent)]
     Build(#[from] BuildError),
+}
+
+impl EngineError {
+    /// Time is up, or somebody stopped it.
+    pub(crate) fn stopped(stop: Stop) -> Self {
+        RunError { fault: RunFault::Stopped(stop), site: None }.into()
+    }
 }

@@ -105,6 +105,8 @@ impl Flat {
 
 /// Equations, arguments and values are numbered with 32 bits, of which the last number stands for none.
 const MOST: usize = u32::MAX as usize - 1;
+/// After so many equations it looks whether it is to stop.
+const LOOK: u32 = 1 << 12;
 
 type Table<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
@@ -342,6 +344,11 @@ impl<'p> Flattener<'p> {
                 out.extend((0..known.results).map(|i| Operand::Value(known.first + i)));
                 return Ok(());
             }
+        }
+        if next.is_multiple_of(LOOK)
+            && let Some(stop) = self.options.limits.stopped()
+        {
+            return Err(EngineError::stopped(stop));
         }
         if next as usize >= self.options.equations.min(MOST) {
             return Err(EngineError::TooLarge {

@@ -95,7 +95,8 @@ pub struct Options {
     pub equations: usize,
     /// How far runs may go. `numbers` is the most numbers that are held at once beside inputs and outputs: by one workspace, by
     /// all workspaces of a run on several threads, by sums over points, by the tables of a program while it is compiled. By
-    /// default 2^29. `steps` is for runs that are handed over to the interpreter.
+    /// default 2^29. `steps` is for runs that are handed over to the interpreter. The clock, and the way to stop it, are looked at while a program is
+    /// expanded, and in every run between points, steps of tensor code and turns of loops.
     pub limits: Limits,
 }
 

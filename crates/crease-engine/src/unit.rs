@@ -76,7 +76,17 @@ impl<T> Unit<T> {
             | Unit::TimesSlope(_)
             | Unit::Share(_) => 2,
             Unit::Pick => 3,
-            _ => 1,
+            Unit::Copy
+            | Unit::Neg
+            | Unit::Not
+            | Unit::Relu
+            | Unit::Abs
+            | Unit::Leaky(_)
+            | Unit::Elu(_)
+            | Unit::Slope(..)
+            | Unit::EluSlope(..)
+            | Unit::Smooth(_)
+            | Unit::Stair(_) => 1,
         }
     }
 }

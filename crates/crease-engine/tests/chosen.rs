@@ -6,7 +6,7 @@ mod lesser;
 use crease_core::differentiate::{How, backprop};
 use crease_core::random::SplitMix64;
 use crease_core::run::Unobserved;
-use crease_core::{Arithmetic, BuildError, Builder, Program, Rational, Shape, Sliding, Tensor, Ties, run_with};
+use crease_core::{Arithmetic, Atom, BuildError, Builder, Program, Rational, Shape, Sliding, Tensor, Ties, run_with};
 use crease_engine::{Float, Form, Options, value_and_grad};
 
 /// What stands between the convolution and the maximum, or behind it.
@@ -35,6 +35,8 @@ struct Net {
     between: Between,
     /// Whether a smaller network takes the image first: then its adjoint is asked for, too, by way of a sum.
     deep: bool,
+    /// An axis of the images, and one of the kernels, along which they are read backward.
+    backward: [Option<usize>; 2],
 }
 
 impl Net {
@@ -43,7 +45,7 @@ impl Net {
         let shape = |d: &[usize]| Shape::new(d.to_vec());
         let mut b = Builder::new("net");
         let mut x = b.input("x", shape(&[self.images, self.channels, self.size[0], self.size[1]])?)?;
-        let k = b.input("k", shape(&[self.kernels, self.channels, self.kernel[0], self.kernel[1]])?)?;
+        let mut k = b.input("k", shape(&[self.kernels, self.channels, self.kernel[0], self.kernel[1]])?)?;
         let c = b.input("c", shape(&[self.kernels, 1, 1])?)?;
         let after = |axis: usize| {
             let image = slid(self.size[axis], self.kernel[axis], &self.conv, axis);
@@ -53,6 +55,8 @@ impl Net {
         if self.deep {
             x = b.mul(x, x)?;
         }
+        x = backward(&mut b, x, self.backward[0])?;
+        k = backward(&mut b, k, self.backward[1])?;
         let mut y = b.conv(x, k, &self.conv, 1)?;
         if matches!(self.between, Between::Bias | Between::BiasAndRelu) {
             let c = b.broadcast(c, &b.shape(y).clone())?;
@@ -71,15 +75,22 @@ impl Net {
     }
 }
 
+fn backward(b: &mut Builder, x: Atom, axis: Option<usize>) -> Result<Atom, BuildError> {
+    let Some(axis) = axis else { return Ok(x) };
+    let sizes: Vec<usize> = b.shape(x).dims().to_vec();
+    let axes = |(i, &n): (usize, &usize)| if i == axis { (n - 1, n, -1) } else { (0, n, 1) };
+    b.slice(x, &sizes.iter().enumerate().map(axes).collect::<Vec<_>>())
+}
+
 /// How many windows there are along an axis.
 fn slid(size: usize, window: usize, how: &Sliding, axis: usize) -> usize {
     let (before, behind) = how.padding[axis];
     (size + before + behind - how.dilation[axis] * (window - 1) - 1) / how.stride[axis] + 1
 }
 
-/// Small multiples of 1/8: ties occur, and sums are exact.
+/// Small multiples of 1/4: ties occur, and sums are exact.
 fn numbers<T: Float>(rng: &mut SplitMix64, n: usize) -> Vec<T> {
-    (0..n).map(|_| T::from_f64(rng.below(33) as f64 / 8.0 - 2.0)).collect()
+    (0..n).map(|_| T::from_f64(rng.below(17) as f64 / 4.0 - 2.0)).collect()
 }
 
 /// How a network was compiled, after its gradient was compared with the interpreter's on several threads.
@@ -140,6 +151,7 @@ fn some(rng: &mut SplitMix64, round: usize) -> Net {
         pool: Sliding::new(2).strides(step).pads([from(0, 12) / 11, from(0, 12) / 11]),
         between: BETWEEN[round % BETWEEN.len()],
         deep: from(0, 2) == 0,
+        backward: [from(0, 8), from(0, 12)].map(|axis| (axis < 4).then_some(axis)),
     }
 }
 
@@ -171,6 +183,70 @@ fn what_is_not_finite_is_left_to_the_interpreter() {
         let arithmetic = [Arithmetic::Ieee, Arithmetic::Checked][round / 4 % 2];
         check::<f64>(&net, &How::default(), Some((round / 5, odd)), arithmetic, round as u64);
         check::<f32>(&net, &How::default(), Some((round / 5, odd)), arithmetic, round as u64);
+    }
+}
+
+#[test]
+fn images_in_reverse_go_back_as_they_came() {
+    let mut rng = SplitMix64::new(33);
+    for (round, axis) in (0..40).map(|round| (round, round % 4)) {
+        let net = Net { images: 2, conv: Sliding::new(2), deep: round % 3 == 0, ..some(&mut rng, round) };
+        let net = Net { backward: [Some(axis), (round % 5 < 4).then_some(round % 5)], ..net };
+        check::<f64>(&net, &How::default(), None, Arithmetic::Checked, round as u64);
+        check::<f32>(&Net { images: 33, ..net }, &How::default(), None, Arithmetic::Ieee, round as u64);
+    }
+}
+
+#[test]
+fn windows_that_tile_are_recognised_whatever_stands_between() {
+    let mut rng = SplitMix64::new(34);
+    for (round, between) in BETWEEN.into_iter().cycle().take(20).enumerate() {
+        let net = Net {
+            images: 1 + round % 3,
+            size: [14, 18],
+            kernel: [3, 3],
+            window: [2, 2],
+            conv: Sliding::new(2),
+            pool: Sliding::new(2).strides([2, 2]),
+            between,
+            backward: [None; 2],
+            ..some(&mut rng, round)
+        };
+        let said = check::<f64>(&net, &How::default(), None, Arithmetic::Checked, round as u64);
+        for what in ["convolution, Forward", "pooling over windows", "behind a maximum"] {
+            assert!(said.contains(what), "{net:?}\n{said}");
+        }
+    }
+}
+
+/// Only the adjoint of the convolution looks at what was not chosen, and nobody may need it.
+#[test]
+fn a_sum_for_each_channel_sees_what_is_not_finite_although_kernels_are_not_asked_for() {
+    let text = "program f(x[2,3,14,14], k[8,3,3,3], c[8,1,1], w[2,8,6,6], s) {
+        let q = select { s > 0 => k, else => zeros([8,3,3,3]) }
+        return sum(w * maxpool(conv2d(x, q) + broadcast(c, [2,8,12,12]), 2))
+    }";
+    let p = crease_formats::parse(text).unwrap().main().clone();
+    let derived = backprop(&p, &How::default()).unwrap().with_outputs(&[0, 2, 3]).unwrap();
+    let options = Options::default().form(Form::Tensors).arithmetic(Arithmetic::Ieee);
+    let c = value_and_grad::<f64>(&p, &[1, 2], &options).unwrap();
+    for (input, at) in [(0, 300), (3, 17)] {
+        for (odd, s) in [(f64::NAN, -1.0), (f64::INFINITY, -1.0), (f64::INFINITY, 1.0), (2.0, -1.0)] {
+            let mut data: Vec<Vec<f64>> = p.inputs().iter().map(|i| vec![1.0; i.shape.len()]).collect();
+            (data[input][at], data[4][0]) = (odd, s);
+            let tensor = |(i, d): (&crease_core::Input, &Vec<f64>)| Tensor::new(i.shape.clone(), d.clone()).unwrap();
+            let point: Vec<Tensor<f64>> = p.inputs().iter().zip(&data).map(tensor).collect();
+            let expected = run_with(&derived, &point, Arithmetic::Ieee, &mut Unobserved).unwrap();
+            let mut out: Vec<Vec<f64>> = c.outputs().iter().map(|s| vec![7.0; s.len()]).collect();
+            let inputs: Vec<&[f64]> = data.iter().map(|d| &d[..]).collect();
+            let mut slices: Vec<&mut [f64]> = out.iter_mut().map(|o| &mut o[..]).collect();
+            c.run(&mut c.workspace(), &inputs, &mut slices).unwrap();
+            for (e, g) in expected.iter().zip(&out) {
+                for (&e, &g) in e.data().iter().zip(g) {
+                    assert!(e == g || e.is_nan() && g.is_nan(), "{e} {g}: {odd} in {input}, s = {s}\n{}", c.explain());
+                }
+            }
+        }
     }
 }
 

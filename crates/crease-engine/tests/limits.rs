@@ -1,8 +1,10 @@
 //! What expands without bound is refused before it is expanded.
 
-use crease_core::{Builder, Limits, Op, Program, Shape, trace, trace_shapes};
+use crease_core::limits::Stop;
+use crease_core::{Builder, Cancel, Limits, Op, Program, RunFault, Shape, trace, trace_shapes};
 use crease_engine::{Backend, Compiled, EngineError, Form, Options, compile, directional, jvp, value_and_grad};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// f_i(x) = f_(i-1)(x) + f_(i-1)(x): as long as there are 2^n equations, but equal ones are shared to n of them.
 fn doubled(n: usize) -> Program {
@@ -141,4 +143,87 @@ fn sums_are_the_same_in_whatever_memory() {
         }
     }
     assert!((6..21).contains(&fitted), "{fitted}");
+}
+
+fn stop(done: Result<(), EngineError>) -> Stop {
+    match done.unwrap_err() {
+        EngineError::Run(e) => match e.fault {
+            RunFault::Stopped(stop) => stop,
+            other => panic!("{other}"),
+        },
+        other => panic!("{other}"),
+    }
+}
+
+/// What would take days ends when it is told to, or when time is up: in the turns of a loop, in the steps of a tensor program, and between points.
+#[test]
+fn a_run_is_stopped_where_it_is() {
+    let wait = Duration::from_millis(20);
+    let long = "program f(x[40]) { let y = repeat(400000000, y = x) { return sin(y) * 1.5 + x } return sum(y) }";
+    let nested = "program inner(x[40]) { let y = repeat(100000000, y = x) { return sin(y) * 1.5 + x } return y }
+        program f(x[40]) { let y = repeat(100000000, y = x) { return inner(y) } return sum(y) }";
+    for text in [long, nested] {
+        let p = crease_formats::parse(text).unwrap().main().clone();
+        for threads in [1, 2] {
+            let limits = Limits { numbers: u64::MAX, ..Limits::default() };
+            let options = Options::default().threads(threads);
+            let c = compile::<f64>(&p, &options.clone().limits(limits.clone().within(wait))).unwrap();
+            let run = |c: &Compiled<f64>| c.run(&mut c.workspace(), &[&[0.5; 40]], &mut [&mut [0.0]]);
+            assert_eq!(stop(run(&c)), Stop::Time);
+            let cancel = Cancel::new();
+            let c = compile::<f64>(&p, &options.limits(limits.cancelled_by(&cancel))).unwrap();
+            let later = std::thread::spawn({
+                let cancel = cancel.clone();
+                move || {
+                    std::thread::sleep(wait);
+                    cancel.stop();
+                }
+            });
+            assert_eq!(stop(run(&c)), Stop::Cancelled);
+            assert!(cancel.is_noticed());
+            later.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn points_and_sums_of_points_are_stopped() {
+    for form in [Form::Scalars, Form::Tensors] {
+        let cancel = Cancel::new();
+        let options = Options::default().form(form).limits(Limits::default().cancelled_by(&cancel));
+        let c = compile::<f64>(&squares(10), &options).unwrap();
+        let (x, mut y) = (vec![1.0; 1000], vec![0.0; 100]);
+        let mut two = [c.workspace(), c.workspace()];
+        let mut all = |c: &Compiled<f64>, y: &mut [f64]| {
+            [
+                c.run(&mut two[0], &[&x[..10]], &mut [&mut y[..1]]),
+                c.run_batch(&mut two[0], 100, &[&x], &mut [&mut *y]),
+                c.run_parallel(&mut two, 100, &[&x], &mut [&mut *y]),
+                c.run_sum(&mut two, 100, &[&x], &mut [&mut y[..1]]),
+            ]
+        };
+        assert!(all(&c, &mut y).into_iter().all(|done| done.is_ok()));
+        assert_eq!((y[0], y[99]), (1000.0, 10.0));
+        cancel.stop();
+        assert!(all(&c, &mut y).into_iter().all(|done| stop(done) == Stop::Cancelled));
+    }
+}
+
+#[test]
+fn time_is_looked_at_while_a_program_is_expanded() {
+    let limits = Limits::default().within(Duration::ZERO);
+    // a call of 40 million equations
+    let mut b = Builder::new("long");
+    let x = b.input("x", Shape::scalar()).unwrap();
+    let y = (0..40).fold(x, |y, _| b.push1(Op::Mul, &[y, x]).unwrap());
+    let mut last = b.finish(&[y]).unwrap();
+    for _ in 0..4 {
+        let mut b = Builder::new("again");
+        let x = b.input("x", Shape::scalar()).unwrap();
+        let id = b.callee(Arc::new(last), None).unwrap();
+        let y = (0..32).fold(x, |y, _| b.push1(Op::Call(id), &[y]).unwrap());
+        last = b.finish(&[y]).unwrap();
+    }
+    let done = compile::<f64>(&last, &Options::default().limits(limits)).map(|_| ());
+    assert_eq!(stop(done), Stop::Time);
 }

@@ -16,6 +16,13 @@ pub(crate) fn one<T: Float>(
 ) {
     let n = members.len();
     let (value, rest) = results.split_at_mut(1);
+    // one of the members, and who shares its weight
+    let mut one_of = |v: T, weights: Option<Pick<T>>| {
+        value[0] = v;
+        if let Some(p) = weights {
+            lane::shares(members, v, p.ties, false, &mut rest[..n]);
+        }
+    };
     match (op, weights) {
         (LaneOp::Norm1, None) => value[0] = lane::norm1(members, true),
         (LaneOp::Norm1, Some(p)) => value[0] = lane::norm1_joint(members, p.at, true, &mut rest[..n]),
@@ -32,17 +39,9 @@ pub(crate) fn one<T: Float>(
                 rest.iter_mut().zip(&space[..n]).for_each(|(w, &p)| *w = p / total);
             }
         }
-        (LaneOp::Max | LaneOp::Min | LaneOp::Order(_), w) => {
-            value[0] = match op {
-                LaneOp::Max => lane::max(members),
-                LaneOp::Min => lane::min(members),
-                LaneOp::Order(k) => order::kth(members, k, space),
-                _ => T::NAN,
-            };
-            if let Some(p) = w {
-                lane::shares(members, value[0], p.ties, false, &mut rest[..n]);
-            }
-        }
+        (LaneOp::Max, w) => one_of(lane::max(members), w),
+        (LaneOp::Min, w) => one_of(lane::min(members), w),
+        (LaneOp::Order(k), w) => one_of(order::kth(members, k, space), w),
         (LaneOp::Sort, w) => {
             let (sorted, places) = results.split_at_mut(n);
             sort(members, w, &mut positions[..n], sorted, w.map(|_| places));
@@ -112,8 +111,7 @@ pub(crate) fn values<T: Float>(op: LaneOp, src: &[T], n: usize, exact: bool, spa
                     LaneOp::Norm2 => lane::norm2(src, exact),
                     LaneOp::Order(k) => order::kth(src, k, space),
                     LaneOp::LogSumExp => lane::log_sum_exp(src, &mut space[..n], exact).0,
-                    // these have more than a value
-                    LaneOp::Sort | LaneOp::MaxLinear(_) => T::NAN,
+                    LaneOp::Sort | LaneOp::MaxLinear(_) => unreachable!("they have more than a value"),
                 };
             }
         }
@@ -130,6 +128,10 @@ pub(crate) fn joint<T: Float>(
     (values, weights): (&mut [T], &mut [T]),
 ) {
     for ((src, v), w) in src.chunks_exact(n).zip(values).zip(weights.chunks_exact_mut(n)) {
+        let one_of = |(v, from): (T, usize), w: &mut [T]| {
+            lane::share_from(src, (v, from), pick.ties, false, w);
+            v
+        };
         *v = match op {
             LaneOp::Norm1 => lane::norm1_joint(src, pick.at, exact, w),
             LaneOp::SumRelu => lane::sum_relu_joint(src, pick.at, w),
@@ -140,17 +142,10 @@ pub(crate) fn joint<T: Float>(
                 lane::divide(w, total);
                 v
             }
-            LaneOp::Max | LaneOp::Min | LaneOp::Order(_) | LaneOp::Sort | LaneOp::MaxLinear(_) => {
-                let (v, from) = match op {
-                    LaneOp::Max => lane::located(src, lane::Extreme::Max),
-                    LaneOp::Min => lane::located(src, lane::Extreme::Min),
-                    LaneOp::Order(k) => (order::kth(src, k, space), 0),
-                    // these have results of other kinds
-                    _ => (T::NAN, 0),
-                };
-                lane::share_from(src, (v, from), pick.ties, false, w);
-                v
-            }
+            LaneOp::Max => one_of(lane::located(src, lane::Extreme::Max), w),
+            LaneOp::Min => one_of(lane::located(src, lane::Extreme::Min), w),
+            LaneOp::Order(k) => one_of((order::kth(src, k, space), 0), w),
+            LaneOp::Sort | LaneOp::MaxLinear(_) => unreachable!("their results are of other kinds"),
         };
     }
 }
@@ -172,8 +167,7 @@ pub(crate) fn part<T: Float>(op: LaneOp, xs: &[T], weights: Option<(Pick<T>, &mu
             }
             value
         }
-        // these have no parts
-        (LaneOp::Order(_) | LaneOp::Sort | LaneOp::MaxLinear(_), _) => T::NAN,
+        (LaneOp::Order(_) | LaneOp::Sort | LaneOp::MaxLinear(_), _) => unreachable!("they have no parts"),
     }
 }
 
@@ -183,7 +177,8 @@ pub(crate) fn extreme(op: LaneOp) -> Option<lane::Extreme> {
         LaneOp::Max => Some(lane::Extreme::Max),
         LaneOp::Min => Some(lane::Extreme::Min),
         LaneOp::NormInf => Some(lane::Extreme::NormInf),
-        _ => None,
+        LaneOp::Norm1 | LaneOp::Norm2 | LaneOp::SumRelu | LaneOp::LogSumExp => None,
+        LaneOp::Order(_) | LaneOp::Sort | LaneOp::MaxLinear(_) => None,
     }
 }
 

@@ -64,16 +64,19 @@ struct Plan {
 const MOST: usize = 9;
 /// Others in as many as this, and one by one at last.
 const SOME: usize = 3;
+/// The most columns that windows of the maximum may have.
+const COLUMNS: usize = 1 << 22;
 
 /// The layout of what all images have in common: where it begins in the first, relative to that, and how far images are apart.
 fn alike(bases: &[u32], images: usize) -> Option<(usize, Vec<usize>, usize)> {
     let each = bases.len() / images.max(1);
     let (one, rest) = bases.split_at(each);
     let low = *one.iter().min()?;
-    let apart = rest.first().map_or(0, |b| b.wrapping_sub(one[0]));
-    let same = |(i, base): (usize, &u32)| *base == one[i % each].wrapping_add(apart.wrapping_mul((i / each) as u32));
+    // images that lie in reverse are not looked at from behind
+    let apart = rest.first().map_or(Some(0), |b| b.checked_sub(one[0]))? as usize;
+    let same = |(i, base): (usize, &u32)| *base as usize == one[i % each] as usize + apart * (i / each);
     let all = each * images == bases.len() && bases.iter().enumerate().all(same);
-    all.then(|| (low as usize, one.iter().map(|b| (b - low) as usize).collect(), apart as usize))
+    all.then(|| (low as usize, one.iter().map(|b| (b - low) as usize).collect(), apart))
 }
 
 /// The channels of an image, how far they are apart, and the offsets of the columns that a channel has, if columns come channel by channel.
@@ -98,6 +101,10 @@ impl Chosen {
             Pass::Kernels(out) => (Some((conv.image, out)), None),
             Pass::Backward(out) => (None, Some((conv.kernels.0, out))),
         };
+        // winners are told by numbers, as many as every kind of them counts
+        if pool.windows.offsets.len() > COLUMNS {
+            return None;
+        }
         let (windows, count) = (&conv.windows, conv.count);
         let images = windows.bases.len() / conv.stretches;
         let (first, bases, apart) = alike(&windows.bases, images)?;

@@ -68,6 +68,8 @@ pub(crate) struct Code<T> {
     seen: Vec<bool>,
     /// Whether this is the body of a loop: what it is given was looked at where it was made.
     inside: bool,
+    /// When it is to stop.
+    limits: Limits,
 }
 
 /// So many numbers of an input are looked at together.
@@ -357,6 +359,7 @@ pub(crate) fn build<T: Float>(
         bodies,
         seen,
         inside,
+        limits: limits.clone(),
     })
 }
 
@@ -395,7 +398,7 @@ impl<T: Float> Executable<T> for Code<T> {
 }
 
 impl<T: Float> Code<T> {
-    /// Runs at one point; false if something was not finite and that was asked, or if that means that the numbers may be wrong.
+    /// Runs at one point; false if something was not finite and that was asked, or if that means that the numbers may be wrong, or if it was stopped.
     fn run_at(&self, m: &mut Memory<T>, point: usize, inputs: Inputs<'_, T>, outputs: &mut [&mut [T]]) -> bool {
         assert!(
             m.table.len() == self.places.len() && m.positions.len() == self.positions * self.threads,
@@ -431,8 +434,11 @@ impl<T: Float> Code<T> {
             {
                 continue;
             }
+            if self.limits.stopped().is_some() {
+                return false;
+            }
             fine &= match (step, parts) {
-                (Step::Turns(t), _) => t.run(&p, &mut m.bodies[t.body]),
+                (Step::Turns(t), _) => t.run(&p, &mut m.bodies[t.body], &self.limits),
                 (Step::Fused(f), _) => f.run(&p, (&spaces, &partial, &team), self.manner),
                 (Step::Across(across), _) => {
                     across.run(&p, &team);

@@ -9,8 +9,8 @@ use super::walk::{Walk, axes};
 use super::windows::{Conv, Pass, Windows};
 use crate::float::Float;
 use crate::unit::{LaneOp, Unit};
+use crease_core::shape::Dim;
 use crease_core::{Layout, Ties};
-use std::collections::HashMap;
 
 /// Who makes and who reads each buffer.
 pub(crate) struct Uses {
@@ -33,8 +33,10 @@ pub(crate) fn uses<T>(n: &Nodes<T>) -> Uses {
 
 /// Replaces what is recognised.
 pub(crate) fn recognise<T: Float>(n: &mut Nodes<T>) {
+    // values first: how they lie is how maxima find them, and adjoints behind those
+    convolutions(n);
     pooling(n);
-    convolution(n);
+    adjoints_of_convolutions(n);
     // copies that are no longer needed read nothing
     sweep(n);
     super::rewrite::rewrite(n);
@@ -105,14 +107,10 @@ fn pooling<T: Float>(n: &mut Nodes<T>) {
         let windows = pool.windows.clone();
         n.nodes[i] = Node { kind: Kind::Pool(pool), out: vec![out[0], winners] };
         let unpool = Unpool { windows, winners, values: out[0], adjoint, tiles, out: target };
-        // the product with the weights becomes the way back; what read it through the index map now reads it as it lies
+        // the product with the weights becomes the way back; what read it through an index map now reads it where it lies
         let [times] = u.readers[weights as usize][..] else { continue };
         n.nodes[times] = Node { kind: Kind::Unpool(unpool), out: vec![target] };
-        for (reader, arg) in others {
-            if let Kind::Unit(_, args) = &mut n.nodes[reader].kind {
-                args[arg] = Arg::Direct(target);
-            }
-        }
+        instead(n, others);
     }
 }
 
@@ -125,7 +123,48 @@ pub(crate) fn buffer<T>(n: &mut Nodes<T>, len: usize) -> Buf {
 
 /// The adjoint that is multiplied by the weights of a maximum over windows, the buffer that the products are put into, and who
 /// reads them there.
-type WayBack = ((Buf, Option<(Layout, Walk)>), Buf, Vec<(usize, usize)>);
+type WayBack<T> = ((Buf, Option<(Layout, Walk)>), Buf, Others<T>);
+
+/// Who reads a buffer, as which argument, and what takes its place.
+type Others<T> = Vec<(usize, usize, Arg<T>)>;
+
+/// All that is read of a buffer through index maps, if nothing else is, read from another: what stands at a place there stands at the place that `back` says here, and the maps
+/// after it must be loops.
+fn read_from<T>(n: &mut Nodes<T>, u: &Uses, old: Buf, new: Buf, back: &Layout) -> Option<Others<T>> {
+    let mut others = Vec::new();
+    for &reader in &u.readers[old as usize] {
+        for (k, a) in arguments(&mut n.nodes[reader].kind)?.into_iter().enumerate() {
+            if a.buf() != Some(old) {
+                continue;
+            }
+            let Arg::Through(_, l) = a else { return None };
+            let arg = match l.after(back) {
+                there if there.is_identity(back.len()) => Arg::Direct(new),
+                there @ Layout::Strided { .. } => Arg::Through(new, there),
+                Layout::Table(_) => return None,
+            };
+            others.push((reader, k, arg));
+        }
+    }
+    Some(others)
+}
+
+fn instead<T>(n: &mut Nodes<T>, others: Others<T>) {
+    for (reader, k, arg) in others {
+        if let Some(a) = arguments(&mut n.nodes[reader].kind).into_iter().flatten().nth(k) {
+            *a = arg;
+        }
+    }
+}
+
+/// What a node reads through index maps, if that is all that it reads.
+fn arguments<T>(kind: &mut Kind<T>) -> Option<Vec<&mut Arg<T>>> {
+    match kind {
+        Kind::Unit(_, args) => Some(args.iter_mut().collect()),
+        Kind::Assemble(pieces) => Some(pieces.iter_mut().map(|(a, _)| a).collect()),
+        _ => None,
+    }
+}
 
 fn way_back<T: Float>(
     n: &mut Nodes<T>,
@@ -134,7 +173,7 @@ fn way_back<T: Float>(
     weights: Buf,
     layout: &Layout,
     (image, size, count): (Buf, usize, usize),
-) -> Option<WayBack> {
+) -> Option<WayBack<T>> {
     let Kind::Unit(Unit::Mul, args) = &n.nodes[times].kind else { return None };
     let (adjoint, spread) = match &args[..] {
         [Arg::Through(b, l), Arg::Direct(w)] | [Arg::Direct(w), Arg::Through(b, l)] if *w == weights => (*b, l),
@@ -173,37 +212,28 @@ fn way_back<T: Float>(
         n.nodes[reader].out = vec![buffer(n, 1)];
         return Some((adjoint, target, Vec::new()));
     }
-    // read through the inverse of the index map, where windows tile the image
-    let inverse = layout.inverse(cells)?;
-    let mut others = Vec::new();
-    for &reader in readers {
-        let Kind::Unit(_, args) = &n.nodes[reader].kind else { return None };
-        for (k, a) in args.iter().enumerate() {
-            match a {
-                Arg::Through(b, l) if *b == product && *l == inverse => others.push((reader, k)),
-                a if a.buf() == Some(product) => return None,
-                _ => {}
-            }
-        }
-    }
+    // read through index maps that undo this one first, where windows tile the image
+    layout.inverse(cells)?;
     let target = buffer(n, cells);
-    Some((adjoint, target, others))
+    Some((adjoint, target, read_from(n, u, product, target, layout)?))
 }
 
 /// Products with a matrix of windows.
-fn convolution<T: Float>(n: &mut Nodes<T>) {
+fn convolutions<T: Float>(n: &mut Nodes<T>) {
     let u = uses(n);
-    // convolutions by their image and index map, so that passes agree on how values lie
-    let mut replaced: HashMap<Buf, Buf> = HashMap::new();
     for i in 0..n.nodes.len() {
-        if let Some(found) = forward(n, &u, i) {
-            let (conv, layout, old, new) = found;
-            n.nodes[i] = Node { kind: Kind::Conv(conv, Pass::Forward), out: vec![new] };
-            replaced.insert(old, new);
-            for &reader in &u.readers[old as usize] {
-                redirect(&mut n.nodes[reader], old, new, &layout);
-            }
-        } else if let Some((conv, out)) = by_kernels(n, &u, i) {
+        let Some((conv, others)) = forward(n, &u, i) else { continue };
+        let out = vec![conv.values];
+        n.nodes[i] = Node { kind: Kind::Conv(conv, Pass::Forward), out };
+        instead(n, others);
+    }
+}
+
+/// Products with a matrix of windows on the way back.
+fn adjoints_of_convolutions<T: Float>(n: &mut Nodes<T>) {
+    let u = uses(n);
+    for i in 0..n.nodes.len() {
+        if let Some((conv, out)) = by_kernels(n, &u, i) {
             n.nodes[i] = Node { kind: Kind::Conv(conv, Pass::Kernels(out)), out: vec![out] };
         } else if let Some((conv, out)) = by_image(n, &u, i) {
             n.nodes[i] = Node { kind: Kind::Conv(conv, Pass::Backward(out)), out: vec![out] };
@@ -239,44 +269,38 @@ fn stretches(windows: &Windows, layout: &Layout, rows: usize, kernels: usize) ->
     per_image.is_multiple_of(windows.along.size).then_some(per_image / windows.along.size)
 }
 
-/// Windows times kernels, if all readers take the result channel by channel.
-fn forward<T: Float>(n: &mut Nodes<T>, u: &Uses, i: usize) -> Option<(Conv, Layout, Buf, Buf)> {
+/// Windows times kernels, if all readers take the result channel by channel: then it is computed that way.
+fn forward<T: Float>(n: &mut Nodes<T>, u: &Uses, i: usize) -> Option<(Conv, Others<T>)> {
     let Kind::MatMul { a, b, size: [m, o, k, 1], .. } = n.nodes[i].kind else { return None };
     let (image, windows) = windows_of(n, u, &a, m, k)?;
     let old = n.nodes[i].out[0];
     if n.outputs.contains(&old) {
         return None;
     }
-    // [image, row, kernel] -> [image, kernel, row]
-    let mut channels: Option<(Layout, usize)> = None;
-    for &reader in &u.readers[old as usize] {
-        let Kind::Unit(_, args) = &n.nodes[reader].kind else { return None };
-        for a in args.iter().filter(|a| a.buf() == Some(old)) {
-            let Arg::Through(_, l) = a else { return None };
-            let inverse = l.inverse(m * o)?;
-            let found = stretches(&windows, &inverse, m, o)?;
-            match &channels {
-                None => channels = Some((l.clone(), found)),
-                Some((known, _)) if known != l => return None,
-                Some(_) => {}
-            }
-        }
-    }
-    let (layout, stretches) = channels?;
+    let images = u.readers[old as usize].iter().find_map(|&reader| {
+        let args = arguments(&mut n.nodes[reader].kind)?;
+        args.into_iter().find_map(|a| match a {
+            Arg::Through(b, Layout::Strided { dims, .. }) if *b == old => images(dims, m, o),
+            _ => None,
+        })
+    })?;
+    let rows = m / images;
+    // [image, kernel, row], and where that stands among [image, row, kernel]
+    let back = Layout::strided(0, &[(images, (rows * o) as isize), (rows, 1), (o, rows as isize)]);
+    let stretches = stretches(&windows, &back, m, o)?;
     let new = buffer(n, m * o);
+    let others = read_from(n, u, old, new, &back)?;
     let kernels = (b.buf, b.offset, b.column, b.row);
-    Some((Conv { windows, image, kernels, count: o, stretches, values: new, packed: None }, layout, old, new))
+    Some((Conv { windows, image, kernels, count: o, stretches, values: new, packed: None }, others))
 }
 
-/// What was read through an index map now lies that way.
-fn redirect<T>(node: &mut Node<T>, old: Buf, new: Buf, layout: &Layout) {
-    if let Kind::Unit(_, args) = &mut node.kind {
-        for a in args {
-            if matches!(a, Arg::Through(b, l) if *b == old && l == layout) {
-                *a = Arg::Direct(new);
-            }
-        }
-    }
+/// How many images a matrix of rows by kernels holds, if it is read image by image, and there kernel by kernel.
+fn images(dims: &[Dim], rows: usize, kernels: usize) -> Option<usize> {
+    let at = dims.iter().position(|d| (d.size, d.stride) == (kernels, 1))?;
+    let images: usize = dims[..at].iter().map(|d| d.size).product();
+    let whole = rows.checked_div(images)? * kernels;
+    let apart = dims[..at].last().is_none_or(|d| d.stride == whole as isize);
+    (rows.is_multiple_of(images) && apart).then_some(images)
 }
 
 /// A buffer of values [image, kernel, row] seen as a matrix of rows by kernels.

@@ -7,6 +7,7 @@
 //! - A log-sum-exp over a matrix that would have to be transposed first runs down its columns instead, many at a time.
 
 use super::chosen::Chosen;
+use super::guard::{Need, needs};
 use super::lower::{Arg, Buf, Kind, Matrix, Node, Nodes};
 use super::pattern::{Uses, buffer, copied, uses};
 use crate::float::Float;
@@ -79,9 +80,11 @@ fn slopes_of_chosen<T: Float>(n: &mut Nodes<T>) {
     }
 }
 
-/// What goes back through a maximum over windows and then through a convolution, and is added up for each channel perhaps.
+/// What goes back through a maximum over windows and then through a convolution, and is added up for each channel perhaps. It is the adjoint of the convolution that looks whether all is
+/// finite, so a sum is only taken of what was chosen if that is needed whenever the sum is.
 fn adjoints_of_chosen<T: Float>(n: &mut Nodes<T>) {
     let u = uses(n);
+    let needs = needs(&n.nodes, &n.lens, n.outputs.iter().chain(&n.truths).copied());
     let mut gone: HashSet<usize> = HashSet::new();
     for i in 0..n.nodes.len() {
         let Kind::Unpool(pool) = &n.nodes[i].kind else { continue };
@@ -110,6 +113,11 @@ fn adjoints_of_chosen<T: Float>(n: &mut Nodes<T>) {
         let sums: Option<Vec<(usize, Layout)>> =
             sums.into_iter().map(|(reader, layout)| Some((reader, fewer(layout, values, places)?))).collect();
         let (true, Some(sums)) = (all, sums) else { continue };
+        let need = |node: usize| n.nodes[node].out.iter().fold(Need::Never, |all, &b| all.and(needs[b as usize]));
+        let looks = steps.iter().fold(Need::Never, |all, (step, _)| all.and(need(*step)));
+        if looks != Need::Always && sums.iter().any(|(sum, _)| need(*sum) != looks) {
+            continue;
+        }
         for (reader, layout) in sums {
             n.nodes[reader].kind = Kind::Assemble(vec![(Arg::Direct(adjoint), layout)]);
         }

@@ -8,7 +8,7 @@ use super::lower::Buf;
 use super::memory::Pointers;
 use crate::executable::{Code, Inputs, Run};
 use crate::float::Float;
-use crease_core::Scan;
+use crease_core::{Limits, Scan};
 use std::sync::Arc;
 
 /// A loop in a plan.
@@ -43,12 +43,16 @@ impl<T: Float> Body<T> {
 }
 
 impl Turns {
-    /// Runs all turns; false if one of them does not count.
-    pub fn run<T: Float>(&self, p: &Pointers<'_, T>, body: &mut Body<T>) -> bool {
+    /// Runs all turns; false if one of them does not count, or if they were stopped.
+    pub fn run<T: Float>(&self, p: &Pointers<'_, T>, body: &mut Body<T>, limits: &Limits) -> bool {
         let scan = &self.scan;
         let results = self.outputs.len();
         let mut fine = true;
         for turn in 0..scan.turns {
+            if limits.stopped().is_some() {
+                fine = false;
+                break;
+            }
             let part = scan.part(turn);
             // whether this turn writes carried values to the results
             let there = (scan.turns - 1 - turn).is_multiple_of(2);

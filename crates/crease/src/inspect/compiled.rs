@@ -21,7 +21,7 @@ pub fn compiled(p: &Program, points: usize, limits: &Limits) -> Option<Compiled<
     if !every_fault_shows(p) {
         return None;
     }
-    compile::<f64>(p, &bits().form(form)).ok()
+    compile::<f64>(p, &bits(limits).form(form)).ok()
 }
 
 /// The outputs of a compiled program at each of the points.
@@ -55,7 +55,12 @@ const CARRIED: usize = 1 << 24;
 
 /// The directional derivatives of all outputs, right at kinks, along each of the directions: for each the elements of all outputs,
 /// one output after the other. Ties are those that the interpreter sees in f64.
-pub fn directional_derivatives(p: &Program, point: &[Tensor<f64>], directions: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+pub fn directional_derivatives(
+    p: &Program,
+    point: &[Tensor<f64>],
+    directions: &[Vec<f64>],
+    limits: &Limits,
+) -> Option<Vec<Vec<f64>>> {
     let mut starts = vec![0];
     starts.extend(p.inputs().iter().scan(0, |end, i| {
         *end += i.shape.len();
@@ -66,7 +71,7 @@ pub fn directional_derivatives(p: &Program, point: &[Tensor<f64>], directions: &
     let wrt: Vec<usize> = (0..p.inputs().len()).filter(moves).collect();
     let longest = p.equations().map(|e| e.results().map(|v| p.shape(v).len()).sum()).max().unwrap_or(0);
     let together = (CARRIED / longest.max(p.dimension()).max(1)).clamp(1, directions.len().max(1));
-    let code = directional::<f64>(p, &wrt, together, &bits()).ok()?;
+    let code = directional::<f64>(p, &wrt, together, &bits(limits)).ok()?;
     let values = p.outputs().len();
     let mut derivatives = Vec::with_capacity(directions.len());
     for some in directions.chunks(together) {
@@ -86,9 +91,10 @@ pub fn directional_derivatives(p: &Program, point: &[Tensor<f64>], directions: &
     Some(derivatives)
 }
 
-/// Compiled once and run once, at all points together: machine code would take longer to make than it saves.
-fn bits() -> Options {
-    Options::default().agreement(Agreement::Bits).runs(1)
+/// Compiled once and run once, at all points together: machine code would take longer to make than it saves. What a limit ends is the interpreter's to say,
+/// which looks at the same ones.
+fn bits(limits: &Limits) -> Options {
+    Options::default().agreement(Agreement::Bits).runs(1).limits(limits.clone())
 }
 
 /// All outputs at all points, if they are finite throughout.
@@ -259,7 +265,7 @@ mod tests {
             d[k] = -(k as f64);
             d
         };
-        let found = directional_derivatives(&p, &point, &[1, 2, 3].map(direction)).unwrap();
+        let found = directional_derivatives(&p, &point, &[1, 2, 3].map(direction), &Limits::DEFAULT).unwrap();
         assert_eq!(found, [[1.0], [2.0], [3.0]]);
     }
 }

@@ -71,7 +71,9 @@ fn in_floats<'p>(
     ask: &Ask<'_>,
 ) -> Result<Option<How<'p>>, InspectError> {
     let near: Vec<Vec<f64>> = directions.iter().map(|d| d.iter().map(Rational::to_f64).collect()).collect();
-    let Some(found) = compiled::directional_derivatives(p, &nearest(point), &near) else { return Ok(None) };
+    let Some(found) = compiled::directional_derivatives(p, &nearest(point), &near, &ask.limits) else {
+        return Ok(None);
+    };
     let done = Task { program: p, watched: Some(p) }.compute(point, Numbers::Float, &ask.limits)?;
     // where branches meet, or conditions are numbers, whether there is a derivative at all is for the model to say
     if done.met.iter().any(|m| m.border || m.jump || matches!(m.operation, "select" | "and" | "or" | "not")) {
