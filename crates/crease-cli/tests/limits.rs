@@ -243,6 +243,14 @@ fn a_message_about_a_limit_names_a_flag_that_the_command_takes() {
         assert!(message.contains("more than the limit of 4") && message.contains("--limit equations=N"), "{message}");
         ok(&[asked, &["--at", "x=0", "--limit", "equations=5"]].concat());
     }
+    // loops are written out within `equations`, too
+    let looped = file("limits", "looped.crease", "program f(a) = repeat(100, x = a) { return relu(x) * 2 }\n");
+    let onnx = file("limits", "looped.onnx", "");
+    for asked in [&["show", &looped, "--scalarize"][..], &["export", &looped, "--output", &onnx]] {
+        let message = fault(&[asked, &["--max-equations", "50"]].concat());
+        assert!(message.contains("unrolling the loops of `f`") && message.contains("--max-equations"), "{message}");
+        ok(asked);
+    }
     assert!(
         ok(&["simplify", "-e", "a * b + a * c", "--limit", "rounds=0"])
             .contains("# limits      0 rounds (--iterations)")
