@@ -1,7 +1,9 @@
 //! How to differentiate: `--select` and `--technique`.
 
+use crate::flags::LimitArgs;
 use anyhow::Result;
 use clap::Args;
+use crease::Limits;
 use crease_core::MAX_INLINED;
 use crease_core::differentiate::{How, Mode, Selection, Technique};
 
@@ -31,6 +33,13 @@ impl HowArgs {
             None => how.technique(*technique),
             Some(name) => how.callee(name, *technique),
         }))
+    }
+
+    /// The same, and these limits with those that are set by name; `--limit equations=N` says what `--max-equations N` does.
+    pub fn read_within(&self, limits: Limits, set: &LimitArgs) -> Result<(How, Limits)> {
+        let how = self.read()?;
+        let limits = set.set(Limits { equations: how.max_equations, ..limits })?;
+        Ok((how.max_equations(limits.equations), limits))
     }
 }
 

@@ -103,7 +103,7 @@ impl SourceArgs {
         given.without(&network.given);
         let whole = Arc::new(network.program);
         let program = self.network.picked(whole.clone())?;
-        let outputs = if Arc::ptr_eq(&whole, &program) { network.outputs } else { Vec::new() };
+        let outputs = if whole.id() == program.id() { network.outputs } else { Vec::new() };
         Ok(Source { program, given, weights: Some(network.weights), outputs })
     }
 }

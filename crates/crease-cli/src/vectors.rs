@@ -194,7 +194,7 @@ fn from_json(path: &str, what: &'static str) -> Result<Members> {
         // it keeps its type, by which it is seen that its place has been told
         Err(e) => {
             let what = match e {
-                ListError::Io(_) => format!("{name} cannot be read"),
+                ListError::Io { .. } => format!("{name} cannot be read"),
                 _ => format!("{name} is not a JSON list of {what}s such as [{{\"x\": 1}}, {{\"x\": 2}}]"),
             };
             (Err(anyhow::Error::from(e).context(what)), None)

@@ -218,6 +218,46 @@ fn programs_that_are_called_in_too_many_ways_are_refused_and_small_ones_counted(
 }
 
 #[test]
+fn a_message_about_a_limit_names_a_flag_that_the_command_takes() {
+    let (path, at) = patterns(16);
+    // cases are counted within `equations`, runs within `steps`
+    for (command, more) in [("cost", &[][..]), ("grad", &["--at", &at]), ("bench", &["--at", &at])] {
+        let message = fault(&[&[command, &path][..], more, &["--limit", "equations=1000"]].concat());
+        assert!(
+            message.contains("more than the limit of 1000 equations; raise it (--max-equations or --limit equations=N"),
+            "{command}: {message}"
+        );
+    }
+    let raised = ["cost", &patterns(8).0, "--max-equations", "10", "--limit", "equations=100000", "--json"];
+    assert_eq!(json(&raised)["backprop"]["counted"], 4984);
+    let timed = ["bench", "-e", "relu(x)", "--at", "x=0", "--seconds", "0", "--limit"];
+    let message = fault(&[&timed[..], &["steps=1"]].concat());
+    assert!(message.contains("more than the limit of 1; raise it with --max-steps or --limit steps=N"), "{message}");
+    ok(&[&timed[..], &["steps=1000"]].concat());
+    // to look at a program from one point, its calls are expanded within `equations`
+    let nested = file("limits", "nested.crease", "program g(x) = relu(x)\nprogram f(x) = g(x) + g(x)\n");
+    let certificate = file("limits", "nested.cert", "");
+    ok(&["differentiable", &nested, "--at", "x=0", "--certificate", &certificate]);
+    for asked in [&["clarke", &nested][..], &["check", &certificate, &nested]] {
+        let message = fault(&[asked, &["--at", "x=0", "--limit", "equations=4"]].concat());
+        assert!(message.contains("more than the limit of 4") && message.contains("--limit equations=N"), "{message}");
+        ok(&[asked, &["--at", "x=0", "--limit", "equations=5"]].concat());
+    }
+    // loops are written out within `equations`, too
+    let looped = file("limits", "looped.crease", "program f(a) = repeat(100, x = a) { return relu(x) * 2 }\n");
+    let onnx = file("limits", "looped.onnx", "");
+    for asked in [&["show", &looped, "--scalarize"][..], &["export", &looped, "--output", &onnx]] {
+        let message = fault(&[asked, &["--max-equations", "50"]].concat());
+        assert!(message.contains("unrolling the loops of `f`") && message.contains("--max-equations"), "{message}");
+        ok(asked);
+    }
+    assert!(
+        ok(&["simplify", "-e", "a * b + a * c", "--limit", "rounds=0"])
+            .contains("# limits      0 rounds (--iterations)")
+    );
+}
+
+#[test]
 fn the_budget_of_exact_numbers_is_a_limit_with_names() {
     // 3^100 takes 159 bits
     let ask = |limit: &str| {

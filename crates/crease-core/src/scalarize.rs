@@ -5,12 +5,12 @@
 
 use crate::builder::{BuildError, Builder};
 use crate::flow::Made;
-use crate::inline::InlineError;
+use crate::inline::{InlineError, MAX_INLINED};
 use crate::number::Rational;
 use crate::op::{Kink, Lane, Op, calling, elementwise, with_lane};
 use crate::program::{Atom, Equation, Program};
 use crate::shape::Shape;
-use crate::unroll::{has_loops, unroll};
+use crate::unroll::{has_loops, unroll_within};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -29,8 +29,13 @@ use std::sync::Arc;
 /// ");
 /// ```
 pub fn scalarize(p: &Program) -> Result<Program, InlineError> {
+    scalarize_within(p, MAX_INLINED)
+}
+
+/// Like [`scalarize`], with another limit on the calls and equations of loops that are written out.
+pub fn scalarize_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
     if has_loops(p) {
-        return Ok(scalarize_traced(&unroll(p)?)?.0);
+        return Ok(scalarize_traced(&unroll_within(p, limit)?)?.0);
     }
     Ok(scalarize_traced(p)?.0)
 }

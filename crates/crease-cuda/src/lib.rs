@@ -35,7 +35,13 @@
 //! point is for the interpreter, whose error says where. `tests/` compare every operation with the interpreter: the C that kernels are made of is compiled for the
 //! processor, too, where a C compiler is found, so that it is tested without a device.
 //!
-//! Without the feature `cuda` there is no dependency, and [`Device::open`] says what is missing.
+//! # Features
+//!
+//! - `cuda`, off unless asked for: devices. The driver, the compiler and the library of products are looked for when they are first asked for, so that it builds, and starts,
+//!   where there are none. Without it there is the generator alone, with no dependency, and [`Device::open`] says what is missing.
+//! - `engine`, off unless asked for, with `cuda`: kernels as code of `crease-engine`, with its batches, and the interpreter where a kernel gives up.
+//!
+//! # Example
 //!
 //! ```
 //! use crease_core::{relu, trace};
@@ -77,3 +83,24 @@ pub use text::Precision;
 pub fn prelude(precision: Precision) -> String {
     precision.prelude()
 }
+
+/// What may be shared between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Plan>();
+    shared::<TensorPlan>();
+    shared::<Options>();
+    shared::<CudaError>();
+};
+
+/// The same of what is on a device.
+#[cfg(feature = "cuda")]
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Device>();
+    shared::<Ptx>();
+    shared::<Loaded<f64>>();
+    shared::<LoadedTensors<f64>>();
+    shared::<Batch<f64>>();
+    shared::<Results<f64>>();
+};

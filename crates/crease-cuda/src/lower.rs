@@ -93,7 +93,7 @@ pub(crate) fn lower(p: &Program, limit: usize) -> Result<Scalars, CudaError> {
     let p = scalars_only(p, limit)?;
     let mut out = Scalars { inputs: p.inputs().len(), values: p.inputs().len(), ..Scalars::default() };
     let mut consts = HashMap::new();
-    let mut acts: HashMap<*const Op, Arc<Act>> = HashMap::new();
+    let mut acts: HashMap<&Op, Arc<Act>> = HashMap::new();
     let map = (0..p.inputs().len()).map(|i| Operand::Value(i as u32)).collect();
     let mut frames = vec![Frame { program: &p, map, next: 0, select: None }];
     while let Some(frame) = frames.last_mut() {
@@ -166,7 +166,12 @@ fn refused(op: &Op, members: usize) -> Option<String> {
             Some(format!("it sorts {members} numbers, more than {SORTED}"))
         }
         Op::Gather { .. } | Op::Position(..) => Some("positions are not computed on devices".into()),
-        _ => None,
+        Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Neg | Op::Smooth(_) | Op::Stair(_) => None,
+        Op::Where | Op::Compare(_) | Op::Logic(_) | Op::LogSumExp(_) | Op::LogSumExpJoint(_) => None,
+        Op::Kink(_) | Op::Joint(..) | Op::Permute { .. } => None,
+        Op::Constant(_) | Op::View { .. } | Op::Assemble { .. } | Op::MatMul { .. } => None,
+        // they are expanded before
+        Op::Call(_) | Op::Select(_) | Op::Scan(_) => None,
     }
 }
 

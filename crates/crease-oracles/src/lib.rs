@@ -21,6 +21,20 @@
 //! are enclosed, an answer comes with how far it may be from that of the program, and holds whatever they are inside their enclosures;
 //! else it is [undecided](OracleError::Undecided), and [`ask`] asks again with more bits.
 //! Deciding differentiability and listing all neighbouring gradients are NP-hard: those two take limits, and say which one they met.
+//!
+//! ```
+//! use crease_core::{local::localize, relu, trace, Rational, Tensor};
+//! use crease_oracles::{Effort, Session};
+//! // the identity, and the chain rule does not see it
+//! let p = trace(1, |x| relu(x[0]) - relu(-x[0]))?;
+//! let model = localize(&p, &[Tensor::scalar(Rational::ZERO)])?;
+//! let session = Session::new(&model, 0);
+//! assert_eq!(session.directional(&[Rational::from(-2)])?, [Rational::from(-2)]);
+//! assert_eq!(session.clarke_element(1)?.gradient, [Rational::ONE]);
+//! assert!(!session.conservative()?.is_singleton());
+//! assert_eq!(session.differentiable(&Effort::default())?.verdict.word(), "yes");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bounds;
 mod certificate;

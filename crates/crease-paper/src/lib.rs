@@ -43,3 +43,14 @@ pub mod theorem3;
 pub use items::{Fact, Item, Kind, Outcome, PaperError, Picture, Verdict, find, items};
 pub use page::{PageError, page};
 pub use plot::{Axis, Plot, PlotError, Series};
+
+/// What may be shared between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Item>();
+    shared::<Outcome>();
+    shared::<Fact>();
+    shared::<Plot>();
+    shared::<PaperError>();
+    shared::<PageError>();
+};

@@ -328,19 +328,28 @@ pub fn singular(
     Ok(told.collect())
 }
 
-/// Checks a certificate, by code that shares nothing with the search but exact arithmetic: the claim that it proves, and its vector, as a form in the coordinates d0, d1, ... of a direction, if it is about one.
-///
-/// >>> import crease
-/// >>> crease.check(crease.stationary("max(x, -2*x)", 0.0).certificate)
-/// ('member', '0')
-/// >>> crease.check(crease.differentiable("abs(x)", 0.0).certificate)
-/// ('not-differentiable', None)
+/// Checks a certificate, and whether it is about a program at a point, if one is given: the claim that it proves, and its vector, as a form in the coordinates d0, d1, ... of a direction, if it is about one.
 #[pyfunction]
-pub fn check(py: Python<'_>, certificate: &str) -> PyResult<(&'static str, Option<String>)> {
+#[pyo3(signature = (certificate, program = None, args = None, how = None))]
+pub fn check(
+    py: Python<'_>,
+    certificate: &str,
+    program: Option<&Bound<'_, Program>>,
+    args: Option<&Bound<'_, PyTuple>>,
+    how: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(&'static str, Option<String>)> {
     use crease::check::Claim;
-    let checked = py.detach(|| crease::check::check(certificate.as_bytes()));
-    let checked = checked.map_err(|e| CreaseError::new_err(format!("the certificate proves nothing: {e}")))?;
-    Ok(match checked.claim {
+    let proof = py.detach(|| ask_about::check(certificate));
+    let mut proof = proof.map_err(|e| CreaseError::new_err(format!("the certificate proves nothing: {e}")))?;
+    if let Some(program) = program {
+        let p = program.get();
+        let args = args.cloned().unwrap_or_else(|| PyTuple::empty(py));
+        let at = point(p, &p.leaves(&args, None)?)?;
+        let cancel = Cancel::new();
+        let wish = Wish::new(p, how, &cancel)?;
+        proof = interruptible(py, &cancel, || proof.about(&p.core, &at, &wish.ask()).map_err(raise))??;
+    }
+    Ok(match proof.checked.claim {
         Claim::Differentiable { gradient } => ("differentiable", Some(gradient.to_string())),
         Claim::NotDifferentiable { .. } => ("not-differentiable", None),
         Claim::NotDifferentiableEnclosed { .. } => ("not-differentiable-enclosed", None),

@@ -4,9 +4,10 @@ use crate::arrays::{Given, Numeric, room, unwrapped};
 use crate::error::{CreaseError, raise};
 use crate::tree::{Path, Tree};
 use crease::cost::{Prices, cost_within};
+use crease::costed::Derived;
 use crease::differentiate::{self, Mode};
 use crease::engine::{self, Compiled, Options, Workspace};
-use crease::{Arithmetic, How, Limits, Program as Core, Selection, Shape};
+use crease::{Arithmetic, How, Program as Core, Selection, Shape};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -610,21 +611,17 @@ impl Program {
     fn cost<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (program, derived) = py.detach(|| -> PyResult<_> {
             let unit = Prices::unit();
-            let limits = Limits { equations: self.how.max_equations, ..Limits::default() };
-            let price = |p: &Core| Ok::<_, PyErr>(cost_within(p, &limits).map_err(raise)?.at(&unit).to_f64());
-            let program = price(&self.core)?;
-            let Ok(derived) = differentiate::backprop(&self.core, &self.how) else { return Ok((program, None)) };
-            let backprop = price(&derived)?;
-            let theorem = differentiate::overhead(&self.core, &self.how, Mode::Backward, &unit).map_err(raise)?;
-            let (theorem, bound) = (theorem.model.at(&unit).to_f64(), theorem.omega.map(|o| o.to_f64()));
-            Ok((program, Some((backprop, theorem, bound))))
+            let program = cost_within(&self.core, &self.how.limits()).map_err(raise)?.at(&unit).to_f64();
+            // a program that has no gradient, or too large a one, has a cost all the same
+            let derived = Derived::of(&self.core, &self.how, Mode::Backward, &unit).ok();
+            Ok((program, derived.and_then(|d| Some((d.counted?.at(&unit).to_f64(), d.theorem)))))
         })?;
         let d = PyDict::new(py);
         d.set_item("program", program)?;
-        if let Some((backprop, theorem, bound)) = derived {
+        if let Some((backprop, theorem)) = derived {
             d.set_item("backprop", backprop)?;
-            d.set_item("theorem", theorem)?;
-            d.set_item("bound", bound)?;
+            d.set_item("theorem", theorem.model.at(&Prices::unit()).to_f64())?;
+            d.set_item("bound", theorem.omega.map(|o| o.to_f64()))?;
         }
         Ok(d)
     }

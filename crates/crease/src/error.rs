@@ -1,16 +1,23 @@
 //! What can go wrong, in one type.
 
-use crate::inspect::InspectError;
+use crate::audit::AuditError;
+use crate::inspect::{InspectError, ProofError};
 use crate::networks::NetworkError;
 use crate::reductions::ReductionError;
 use crease_check::CheckError;
+use crease_core::dictionary::LowerError;
 use crease_core::differentiate::{DiffError, SelectionError};
+use crease_core::limits::LimitError;
 use crease_core::local::LocalError;
-use crease_core::{BatchError, BuildError, CasesError, InlineError, RunError, ShapeError};
+use crease_core::number::ParseRationalError;
+use crease_core::{BatchError, BuildError, CasesError, InlineError, NumberError, OpError, RunError, ShapeError};
 use crease_engine::EngineError;
+use crease_formats::dimacs::LiteralError;
 use crease_formats::onnx::WriteError;
+use crease_formats::point::ListError;
+use crease_formats::samples::SampleError;
 use crease_formats::{DimacsError, OnnxError, PointError, TextError};
-use crease_oracles::OracleError;
+use crease_oracles::{AskError, OracleError};
 
 /// Whatever can go wrong between a text, a network or a closure and an answer: the error of the step that failed, as it is, so that `?` takes all of them.
 ///
@@ -47,12 +54,24 @@ pub enum Error {
     /// It calls programs in too many ways for its cost to be counted.
     #[error(transparent)]
     Cases(#[from] CasesError),
+    /// A program cannot be rewritten in a smaller dictionary.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
     /// The program cannot be run at several points at once: a selection may take another branch at each.
     #[error(transparent)]
     Batch(#[from] BatchError),
     /// The run stopped: a division by zero, an overflow, a logarithm of a negative number.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// An operation has no value for these numbers, or none that is exact.
+    #[error(transparent)]
+    Number(#[from] NumberError),
+    /// A number in text is none.
+    #[error(transparent)]
+    Literal(#[from] ParseRationalError),
+    /// A limit cannot be set.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
     /// The selection at kinks is none.
     #[error(transparent)]
     Selection(#[from] SelectionError),
@@ -74,6 +93,12 @@ pub enum Error {
     /// A point in text or in a file is none, or does not fit the program.
     #[error(transparent)]
     Point(#[from] PointError),
+    /// A list of points cannot be read.
+    #[error(transparent)]
+    List(#[from] ListError),
+    /// A table or a picture holds no inputs of the network.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
     /// A network in ONNX cannot be read.
     #[error(transparent)]
     Onnx(#[from] OnnxError),
@@ -89,6 +114,9 @@ pub enum Error {
     /// A certificate does not hold.
     #[error(transparent)]
     Check(#[from] CheckError),
+    /// A network cannot be audited.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
     /// No cheaper program was looked for.
     #[cfg(feature = "saturate")]
     #[error(transparent)]
@@ -118,20 +146,26 @@ pub enum Error {
     },
 }
 
-impl From<ShapeError> for Error {
-    fn from(e: ShapeError) -> Self {
-        Error::Build(e.into())
-    }
+/// Errors that are a part of another one, and those that are in a box.
+macro_rules! from {
+    ($($error:ty: $e:ident => $into:expr),* $(,)?) => {$(
+        impl From<$error> for Error {
+            fn from($e: $error) -> Self {
+                $into
+            }
+        }
+    )*};
 }
 
-impl From<LocalError> for Error {
-    fn from(e: LocalError) -> Self {
-        Error::Local(Box::new(e))
-    }
-}
-
-impl From<InspectError> for Error {
-    fn from(e: InspectError) -> Self {
-        Error::Inspect(Box::new(e))
-    }
+from! {
+    ShapeError: e => Error::Build(e.into()),
+    OpError: e => Error::Build(e.into()),
+    LiteralError: e => Error::Reduction(e.into()),
+    LocalError: e => Error::Local(Box::new(e)),
+    InspectError: e => Error::Inspect(Box::new(e)),
+    ProofError: e => InspectError::from(e).into(),
+    AskError: e => match e {
+        AskError::Local(e) => e.into(),
+        AskError::Oracle(e) => e.into(),
+    },
 }

@@ -42,7 +42,7 @@
 //! - [`local`]: what a program looks like from one point, and [`oracles`]: what its derivative is there, at kinks too.
 //! - [`check`]: certificates of what the oracles say, checked by code that shares nothing with the search but exact arithmetic.
 //! - [`engine`]: programs compiled, for values, gradients and directional derivatives at the speed of loops written by hand.
-//! - [`cost`]: what a program costs, and Theorem 2's bound on what its derivative costs.
+//! - [`cost`]: what a program costs, and Theorem 2's bound on what its derivative costs; [`costed`]: all of that about a program, as one value.
 //! - [`audit`]: what a network does at the kinks that real inputs hit.
 //! - [`losses`] and [`networks`]: ready programs for learning.
 //! - [`reductions`]: formulas as programs, and linear ReLU networks.
@@ -59,6 +59,7 @@
 //! pictures of programs are `crease-draw`.
 
 pub mod audit;
+pub mod costed;
 pub mod easy;
 mod error;
 pub mod inspect;
@@ -108,6 +109,8 @@ const _: () = {
     shared::<Cancel>();
     shared::<local::LocalModel>();
     shared::<inspect::Inspection>();
+    shared::<inspect::Proof>();
+    shared::<costed::Costed>();
     shared::<engine::Compiled<f64>>();
     shared::<engine::Compiled<f32>>();
     shared::<Error>();

@@ -5,7 +5,7 @@
 
 use crate::device::{self, DeviceArgs};
 use crate::fault;
-use crate::flags;
+use crate::flags::{self, LimitArgs};
 use crate::how::HowArgs;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
@@ -20,7 +20,8 @@ use crease_core::cost::{Prices, cost_within};
 use crease_core::differentiate::{Mode, backprop};
 use crease_core::differentiate::{Overhead, overhead};
 use crease_core::random::SplitMix64;
-use crease_core::{Arithmetic, Limits, Program, Rational, Shape, Tensor, run, simplify};
+use crease_core::run::Unobserved;
+use crease_core::{Arithmetic, Limits, Program, Rational, Shape, Tensor, run_with, simplify};
 use crease_engine::{Agreement, Compiled, Explain, Float, Options, Workspace, compile, value_and_grad};
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -67,6 +68,9 @@ pub struct Bench {
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     seconds: f64,
 
+    #[command(flatten)]
+    limit: LimitArgs,
+
     /// Compile for so many runs: a scalar program that runs often becomes machine code, in builds with the feature `native`
     #[arg(long, value_name = "N")]
     runs: Option<u64>,
@@ -111,7 +115,8 @@ impl Bench {
         let p = picked.as_ref().unwrap_or(&source.program);
         if self.device.is_cuda() {
             let wanted = (usize::try_from(self.count)?, self.seed, self.f32);
-            return device::bench(p, &self.wrt(p)?, &self.how.read()?, wanted, self.json);
+            let (how, _) = self.how.read_within(Limits::default(), &self.limit)?;
+            return device::bench(p, &self.wrt(p)?, &how, wanted, self.json);
         }
         if self.runs.is_some() && !crease_engine::MACHINE_CODE {
             eprintln!("{NO_MACHINE_CODE}");
@@ -162,9 +167,9 @@ impl Bench {
         let time = end.map_or(Duration::MAX, |end| end - Instant::now());
         let interrupt = Interrupt::listen();
         let mut progress = Progress::new();
-        let (how, wrt) = (self.how.read()?, self.wrt(p)?);
+        let (how, limits) = self.how.read_within(Limits::default(), &self.limit)?;
+        let wrt = self.wrt(p)?;
         let point = self.point::<T>(p, source)?;
-        let limits = Limits { equations: how.max_equations, ..Limits::default() };
         let price = |p: &Program| anyhow::Ok(cost_within(p, &limits)?.at(&Prices::unit()));
         let before = price(p)?;
         let mut derived = backprop(p, &how).map_err(|e| fault::inspect(e.into()))?;
@@ -191,10 +196,11 @@ impl Bench {
                 }
             }
         };
-        let value_expected = run(p, &point).map_err(refused(false))?;
-        let expected = run(&derived, &point).map_err(refused(true))?;
+        let interpreted = |p: &Program| run_with(p, &point, &limits, &mut Unobserved);
+        let value_expected = interpreted(p).map_err(refused(false))?;
+        let expected = interpreted(&derived).map_err(refused(true))?;
 
-        let options = Options::default().arithmetic(Arithmetic::Ieee).how(how);
+        let options = Options::default().arithmetic(Arithmetic::Ieee).how(how).limits(limits.clone());
         let options = self.runs.into_iter().fold(options, Options::runs);
         let options = if self.bits { options.agreement(Agreement::Bits) } else { options };
         let mut value = Ready::new(|| compile::<T>(p, &options))?;
@@ -223,8 +229,8 @@ impl Bench {
         let mut tasks = [
             Task::new("value, compiled", || value.run(&inputs)),
             Task::new("value and gradient, compiled", || gradient.run(&inputs)),
-            Task::new("value, interpreted", || run(p, &point).map(drop).map_err(Error::from)),
-            Task::new("value and gradient, interpreted", || run(&derived, &point).map(drop).map_err(Error::from)),
+            Task::new("value, interpreted", || interpreted(p).map(drop).map_err(Error::from)),
+            Task::new("value and gradient, interpreted", || interpreted(&derived).map(drop).map_err(Error::from)),
         ];
         let stopped = take_turns(&mut tasks, time, |name, turns| {
             progress.say(|| format!("{name} · {} measured", show::count(turns)));

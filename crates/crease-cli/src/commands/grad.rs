@@ -9,6 +9,7 @@ use crate::many::{self, PointsArgs};
 use crate::source::SourceArgs;
 use anyhow::{Result, anyhow};
 use clap::Args;
+use crease::Limits;
 use crease::inspect::{Ask, Task, derive, inspect};
 
 /// Differentiate a program at a point
@@ -72,8 +73,9 @@ pub struct Grad {
 
 impl Grad {
     pub fn run(&self) -> Result<String> {
+        let (how, _) = self.how.read_within(Limits::default(), &self.time.limit)?;
         let ask = Ask {
-            how: self.how.read()?,
+            how,
             mode: self.mode.into(),
             jacobian: self.jacobian,
             output: self.output,

@@ -2,12 +2,14 @@
 //!
 //! The paper's dictionaries are [`Dictionary::Polynomial`] {+, x, +c, xc}, [`Dictionary::D0`] {+, -, ReLU},
 //! [`Dictionary::Relu`] D_ReLU = {+, x, +c, xc, inv, exp, log, ReLU} and [`Dictionary::ReluDerived`] D'_ReLU, which adds
-//! ReLU'; [`Dictionary::Extended`] is everything. [`outside`] answers which operations put a program outside of one;
+//! ReLU'; [`Dictionary::Extended`] is everything. [`outside`] answers which operations put a program outside of one, [`Smallest`] which is the smallest that it is over;
 //! [`lower`](lower()) rewrites a program into one where the paper shows how.
 
 mod lower;
+mod smallest;
 
 pub use lower::{LowerError, lower};
+pub use smallest::Smallest;
 
 use crate::cost::{Item, ItemKind, Tally, count_equation};
 use crate::flow::PerProgram;
@@ -42,6 +44,22 @@ impl Dictionary {
             "D'_ReLU" | "D_ReLU'" | "relu'" => Some(Dictionary::ReluDerived),
             "extended" => Some(Dictionary::Extended),
             _ => None,
+        }
+    }
+
+    /// Its short name, which [`from_name`](Self::from_name) knows.
+    ///
+    /// ```
+    /// use crease_core::dictionary::Dictionary;
+    /// assert_eq!(Dictionary::from_name("relu'").unwrap().name(), "D'_ReLU");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Dictionary::Polynomial => "polynomial",
+            Dictionary::D0 => "D0",
+            Dictionary::Relu => "D_ReLU",
+            Dictionary::ReluDerived => "D'_ReLU",
+            Dictionary::Extended => "extended",
         }
     }
 

@@ -138,8 +138,8 @@ impl How {
         self
     }
 
-    /// The limits that concern differentiation.
-    pub(crate) fn limits(&self) -> Limits {
+    /// The limits that concern differentiation, as they were told; all others are the usual ones.
+    pub fn limits(&self) -> Limits {
         let (deadline, cancel) = (self.deadline, self.cancel.clone());
         Limits { equations: self.max_equations, deadline, cancel, ..Limits::DEFAULT }
     }

@@ -126,7 +126,7 @@ pub enum RunFault {
     #[error("the result is not a number")]
     NotANumber,
     /// More steps than the limit.
-    #[error("the run takes at least {} steps, more than the limit of {limit}; raise it with --max-steps, or `Limits::steps`", at_least(*steps))]
+    #[error("the run takes at least {} steps, more than the limit of {limit}; raise it with --max-steps or --limit steps=N, or `Limits::steps`", at_least(*steps))]
     TooLong {
         /// How many it takes at least.
         steps: u128,
@@ -134,7 +134,7 @@ pub enum RunFault {
         limit: u64,
     },
     /// More numbers at once than the limit.
-    #[error("the run holds at least {} numbers at once, more than the limit of {limit}; raise it with --max-numbers, or `Limits::numbers`", at_least(*numbers))]
+    #[error("the run holds at least {} numbers at once, more than the limit of {limit}; raise it with --max-numbers or --limit numbers=N, or `Limits::numbers`", at_least(*numbers))]
     TooLarge {
         /// How many it holds at least.
         numbers: u128,

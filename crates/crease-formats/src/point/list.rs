@@ -22,7 +22,7 @@ pub struct Member {
 /// let error = list.find_map(Result::err).unwrap();
 /// assert_eq!(error.to_string(), "line 2: expected a value before `,`");
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListError {
     /// Bytes that are no JSON list.
@@ -34,8 +34,19 @@ pub enum ListError {
         why: String,
     },
     /// Bytes that cannot be read.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
+    #[error("{message}")]
+    Io {
+        /// Why, for programs.
+        kind: std::io::ErrorKind,
+        /// Why, in words.
+        message: String,
+    },
+}
+
+impl From<std::io::Error> for ListError {
+    fn from(e: std::io::Error) -> Self {
+        ListError::Io { kind: e.kind(), message: e.to_string() }
+    }
 }
 
 /// Reads the members of a JSON list one at a time. Nothing comes after an error.

@@ -17,9 +17,9 @@ np.float64(1.0)
 
 from __future__ import annotations
 
-from ._answers import Answer, Inspection, Kink, Status, clarke, clarke_all, conservative, differentiable, directional, inspect, lexicographic, stationary
+from ._answers import Answer, Inspection, Kink, Status, check, clarke, clarke_all, conservative, differentiable, directional, inspect, lexicographic, stationary
 from ._audit import Audit, audit, audit_iter
-from ._crease import Batch, CreaseError, Program, __version__, check, load, parse
+from ._crease import Batch, CreaseError, Program, __version__, load, parse
 from ._explain import Explanation, Singularity, explain
 from ._gradcheck import GradcheckError, gradcheck
 from ._trace import trace

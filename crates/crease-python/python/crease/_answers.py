@@ -381,3 +381,20 @@ def directional(p: Any, *args: Any, along: Any, **how: Any) -> Answer:
 def lexicographic(p: Any, *args: Any, basis: Any = None, **how: Any) -> Answer:
     """The lexicographic derivative along a basis, a list whose members are like the arguments; the standard one unless told."""
     return _ask("lexicographic", p, args, how, basis)
+
+
+def check(certificate: str, p: Any = None, *args: Any, **how: Any) -> tuple[str, str | None]:
+    """Checks a certificate, by code that shares nothing with the search but exact arithmetic: the claim that it proves, and its vector, as a form in the coordinates d0, d1, ... of a direction, if it is
+    about one. With a program and its arguments, the local model that the certificate states is compared with that of the program there.
+
+    >>> import crease
+    >>> crease.check(crease.stationary("max(x, -2*x)", 0.0).certificate)
+    ('member', '0')
+    >>> no = crease.differentiable("abs(x)", 0.0).certificate
+    >>> crease.check(no)
+    ('not-differentiable', None)
+    >>> crease.check(no, "abs(x)", 0.0)
+    ('not-differentiable', None)
+    """
+    program = None if p is None else as_program(p, args, static=how.pop("static", ()))
+    return _crease.check(certificate, program, args, how)

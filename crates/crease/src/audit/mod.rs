@@ -121,7 +121,7 @@ pub struct Report {
 }
 
 /// Why there is no audit at all. What goes wrong at one input is in its [`Finding`].
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditError {
     /// There is nothing to audit.

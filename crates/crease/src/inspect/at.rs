@@ -306,7 +306,7 @@ pub(crate) fn answer(shape: Shape, data: &[Rational], radius: Option<&[Rational]
 }
 
 /// A float that is not below a number.
-pub fn above(x: &Rational) -> f64 {
+pub(crate) fn above(x: &Rational) -> f64 {
     let near = x.to_f64();
     if Rational::from_f64(near).is_none_or(|n| n >= *x) { near } else { near.next_up() }
 }

@@ -1,6 +1,7 @@
 //! Why there is no answer at a point: what is wrong, where, and what to do about it.
 
 use super::numbers::FloatBecause;
+use super::proof::ProofError;
 use crease_core::differentiate::DiffError;
 use crease_core::local::LocalError;
 use crease_core::{CasesError, NumberError, RunError, RunFault, Site};
@@ -37,6 +38,8 @@ pub enum InspectError {
     Diff(DiffError),
     /// The point does not fit the inputs of the program.
     Point(PointError),
+    /// A certificate is not about the program at the point.
+    Proof(ProofError),
     /// What was asked for is not there, or is too much: in words.
     Other(String),
 }
@@ -67,6 +70,7 @@ impl InspectError {
             ),
             InspectError::Diff(e) => e.to_string(),
             InspectError::Point(e) => e.to_string(),
+            InspectError::Proof(e) => e.to_string(),
             InspectError::Other(message) => message.clone(),
         }
     }
@@ -92,7 +96,7 @@ impl InspectError {
                 Some("more bits may tell, with --max-bits; they never can if two equal numbers come about differently")
             }
             InspectError::Local(_) | InspectError::Oracle(_) | InspectError::Diff(_) | InspectError::Point(_) => None,
-            InspectError::Other(_) => None,
+            InspectError::Proof(_) | InspectError::Other(_) => None,
         }
     }
 
@@ -108,7 +112,7 @@ impl InspectError {
                 | LocalError::Undecided { site, .. },
             ) => Some(site),
             InspectError::Local(_) | InspectError::Oracle(_) | InspectError::Diff(_) | InspectError::Point(_) => None,
-            InspectError::Other(_) => None,
+            InspectError::Proof(_) | InspectError::Other(_) => None,
         }
     }
 }
@@ -165,4 +169,4 @@ impl From<CasesError> for InspectError {
     }
 }
 
-from!(Local: LocalError, Oracle: OracleError, Diff: DiffError, Point: PointError);
+from!(Local: LocalError, Oracle: OracleError, Diff: DiffError, Point: PointError, Proof: ProofError);

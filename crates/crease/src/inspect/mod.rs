@@ -9,6 +9,7 @@
 //! | what can automatic differentiation return at all? | [`conservative()`] | `crease conservative` |
 //! | the derivative along directions? | [`directional()`] | `crease directional` |
 //! | along a basis? | [`lexicographic()`] | `crease lexicographic` |
+//! | what does a certificate prove, and is it about this program here? | [`check()`], [`Proof::about`] | `crease check` |
 //!
 //! What to do, in which numbers and within which limits, is an [`Ask`]. Every answer displays as the text of its command and serializes as
 //! its JSON; its parts are public. Numbers are exact wherever operations and point allow it; an [`Answer`] says which they are.
@@ -35,11 +36,12 @@ mod inspection;
 mod lexicographic;
 mod meaning;
 mod numbers;
+mod proof;
 mod singular;
 mod ties;
 
 pub use all::{Event, Neighbourhood, Wanted, all_gradients, cubes, gradient_json, gradients_in, united_gradients};
-pub use at::{At, Coordinates, Undecided, above};
+pub use at::{At, Coordinates, Undecided};
 pub use clarke::{Clarke, clarke};
 pub use compiled::distance;
 pub use conservative::{Conservative, Told, conservative};
@@ -51,6 +53,7 @@ pub use inspection::{Costs, Inspection, derive, inspect, pick};
 pub use lexicographic::{Basis, Lexicographic, lexicographic};
 pub use meaning::{Answers, Known, Meaning};
 pub use numbers::{Answer, AtPoint, Computed, FloatBecause, Numbers, Portions, Task};
+pub use proof::{Proof, ProofError, check};
 pub use singular::{Singular, singular_places};
 pub use ties::Met;
 
