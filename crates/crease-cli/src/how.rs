@@ -2,8 +2,10 @@
 
 use anyhow::Result;
 use clap::Args;
+use crease::Limits;
 use crease_core::MAX_INLINED;
 use crease_core::differentiate::{How, Mode, Selection, Technique};
+use std::ops::Deref;
 
 /// The flags that say how to differentiate.
 #[derive(Args)]
@@ -21,16 +23,42 @@ pub struct HowArgs {
     max_equations: u64,
 }
 
+/// How to differentiate, and beside it the limit on equations, which the costs of what is differentiated keep to as well.
+pub struct Told {
+    how: How,
+    /// What calls may be expanded to, [`Limits::equations`](crease::Limits::equations).
+    pub max_equations: u64,
+}
+
+impl Deref for Told {
+    type Target = How;
+
+    fn deref(&self) -> &How {
+        &self.how
+    }
+}
+
 impl HowArgs {
-    /// The flags as the library takes them, checked.
-    pub fn read(&self) -> Result<How> {
+    /// The flags as the library takes them, checked, for work that keeps to no other limits.
+    pub fn read(&self) -> Result<Told> {
+        let how = self.how()?.max_equations(self.max_equations);
+        Ok(Told { how, max_equations: self.max_equations })
+    }
+
+    /// The flags as the library takes them, checked; what calls may be expanded to is for [`limits`](Self::limits) to say.
+    pub fn how(&self) -> Result<How> {
         let selection = Selection::parse(&self.select)?;
         selection.validate()?;
-        let how = How::default().select(selection).max_equations(self.max_equations);
+        let how = How::default().select(selection);
         Ok(self.technique.iter().fold(how, |how, (callee, technique)| match callee {
             None => how.technique(*technique),
             Some(name) => how.callee(name, *technique),
         }))
+    }
+
+    /// These limits, with that on equations.
+    pub fn limits(&self, limits: Limits) -> Limits {
+        Limits { equations: self.max_equations, ..limits }
     }
 }
 

@@ -68,12 +68,12 @@ pub use number::{Number, NumberError, Rational};
 pub use op::{Constant, Kink, Lane, Op, OpError, Position, Scan, Smooth, Stair, Ties};
 pub use program::{Atom, Callee, Equation, Input, Origin, Place, Program, ProgramId, Site, Text, Value};
 pub use run::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, RunOptions, kinks, kinks_with, run, run_with};
-pub use scalarize::scalarize;
+pub use scalarize::{scalarize, scalarize_within};
 pub use shape::{Layout, Shape, ShapeError};
 pub use simplify::simplify;
 pub use tensor::Tensor;
 pub use trace::*;
-pub use unroll::unroll;
+pub use unroll::{unroll, unroll_within};
 
 /// What may be shared between threads.
 const _: () = {

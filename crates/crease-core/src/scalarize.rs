@@ -5,12 +5,12 @@
 
 use crate::builder::{BuildError, Builder};
 use crate::flow::Made;
-use crate::inline::InlineError;
+use crate::inline::{InlineError, MAX_INLINED};
 use crate::number::Rational;
 use crate::op::{Kink, Lane, Op, calling, elementwise, with_lane};
 use crate::program::{Atom, Equation, Program};
 use crate::shape::Shape;
-use crate::unroll::{has_loops, unroll};
+use crate::unroll::{has_loops, unroll_within};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -29,8 +29,26 @@ use std::sync::Arc;
 /// ");
 /// ```
 pub fn scalarize(p: &Program) -> Result<Program, InlineError> {
+    scalarize_within(p, MAX_INLINED)
+}
+
+/// Like [`scalarize`], with another limit on the calls and equations that loops become.
+///
+/// ```
+/// use crease_core::{scalarize_within, trace, Builder, InlineError, Scan, Shape};
+/// use std::sync::Arc;
+/// let mut b = Builder::new("f");
+/// let x = b.input("x", Shape::scalar())?;
+/// let body = b.callee(Arc::new(trace(1, |x| x[0] * x[0])?), None)?;
+/// let y = b.push(Scan::repeat(body, 3, 1), &[x])?;
+/// let p = b.finish(&y)?;
+/// assert!(matches!(scalarize_within(&p, 2), Err(InlineError::Turns { limit: 2, .. })));
+/// assert_eq!(scalarize_within(&p, 100)?.len(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn scalarize_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
     if has_loops(p) {
-        return Ok(scalarize_traced(&unroll(p)?)?.0);
+        return Ok(scalarize_traced(&unroll_within(p, limit)?)?.0);
     }
     Ok(scalarize_traced(p)?.0)
 }

@@ -26,10 +26,28 @@ use crate::shape::{Layout, Shape};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn unroll(p: &Program) -> Result<Program, InlineError> {
-    Ok(unroll_traced(p, MAX_INLINED)?.0)
+    unroll_within(p, MAX_INLINED)
 }
 
-/// Like [`unroll`], with a limit on the calls and equations, and the equation of `p` from which each equation came.
+/// Like [`unroll`], with another limit on the calls and equations that loops become.
+///
+/// ```
+/// use crease_core::{trace, unroll_within, Builder, InlineError, Scan, Shape};
+/// use std::sync::Arc;
+/// let mut b = Builder::new("f");
+/// let x = b.input("x", Shape::scalar())?;
+/// let body = b.callee(Arc::new(trace(1, |x| x[0] * x[0])?), None)?;
+/// let y = b.push(Scan::repeat(body, 3, 1), &[x])?;
+/// let p = b.finish(&y)?;
+/// assert!(matches!(unroll_within(&p, 2), Err(InlineError::Turns { limit: 2, .. })));
+/// assert!(unroll_within(&p, 100).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn unroll_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
+    Ok(unroll_traced(p, limit)?.0)
+}
+
+/// Like [`unroll_within`], with the equation of `p` from which each equation came.
 pub(crate) fn unroll_traced(p: &Program, limit: u64) -> Result<(Program, Vec<u32>), InlineError> {
     let library = p.library();
     let written = library.iter().map(|q| &**q).chain([p]).map(written);

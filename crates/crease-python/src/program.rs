@@ -610,7 +610,8 @@ impl Program {
     fn cost<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (program, derived) = py.detach(|| -> PyResult<_> {
             let unit = Prices::unit();
-            let limits = Limits { equations: self.how.max_equations, ..Limits::default() };
+            let limits =
+                Limits { equations: self.how.max_equations.unwrap_or(Limits::DEFAULT.equations), ..Limits::default() };
             let price = |p: &Core| Ok::<_, PyErr>(cost_within(p, &limits).map_err(raise)?.at(&unit).to_f64());
             let program = price(&self.core)?;
             let Ok(derived) = differentiate::backprop(&self.core, &self.how) else { return Ok((program, None)) };

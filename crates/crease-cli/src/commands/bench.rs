@@ -111,7 +111,8 @@ impl Bench {
         let p = picked.as_ref().unwrap_or(&source.program);
         if self.device.is_cuda() {
             let wanted = (usize::try_from(self.count)?, self.seed, self.f32);
-            return device::bench(p, &self.wrt(p)?, &self.how.read()?, wanted, self.json);
+            let how = self.how.read()?;
+            return device::bench(p, &self.wrt(p)?, &how, wanted, self.json);
         }
         if self.runs.is_some() && !crease_engine::MACHINE_CODE {
             eprintln!("{NO_MACHINE_CODE}");
@@ -194,7 +195,7 @@ impl Bench {
         let value_expected = run(p, &point).map_err(refused(false))?;
         let expected = run(&derived, &point).map_err(refused(true))?;
 
-        let options = Options::default().arithmetic(Arithmetic::Ieee).how(how);
+        let options = Options::default().arithmetic(Arithmetic::Ieee).how(how.clone());
         let options = self.runs.into_iter().fold(options, Options::runs);
         let options = if self.bits { options.agreement(Agreement::Bits) } else { options };
         let mut value = Ready::new(|| compile::<T>(p, &options))?;

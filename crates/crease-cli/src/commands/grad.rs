@@ -73,21 +73,22 @@ pub struct Grad {
 impl Grad {
     pub fn run(&self) -> Result<String> {
         let ask = Ask {
-            how: self.how.read()?,
+            how: self.how.how()?,
             mode: self.mode.into(),
             jacobian: self.jacobian,
             output: self.output,
             numbers: self.numbers.numbers(),
             report: self.report,
             proof: false,
-            limits: self.time.within(self.precision.within(self.numbers.limits()))?,
+            limits: self.time.within(self.how.limits(self.precision.within(self.numbers.limits())))?,
             ..Ask::default()
         };
         if let Some(mut points) = self.points.read()? {
             let source = self.source.load_for(&mut points)?;
             let (p, derived) = derive(&source.program, &ask).map_err(fault::inspect)?;
             if self.device.is_cuda() {
-                return device::gradients(&p, &derived, &ask.how, points, &source, self.json);
+                let how = ask.how.clone().within(&ask.limits);
+                return device::gradients(&p, &derived, &how, points, &source, self.json);
             }
             let task = Task { program: &derived, watched: Some(&p) };
             return many::run(&task, Some(&p), points, &ask, &source, self.json);

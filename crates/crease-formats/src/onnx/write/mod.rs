@@ -38,7 +38,7 @@ pub use error::WriteError;
 
 use super::messages::{ModelProto, OperatorSetIdProto, StringStringEntryProto};
 use apply::Writing;
-use crease_core::{Program, inline_within, unroll};
+use crease_core::{Program, inline_within, unroll_within};
 use nodes::Nodes;
 use prost::Message;
 
@@ -145,7 +145,7 @@ impl Default for WriteOptions<'_> {
 ///
 /// A constant that the type cannot hold, selections nested too deeply, calls that expand to more than the limit, a file that would be too large.
 pub fn write_onnx(p: &Program, options: &WriteOptions<'_>) -> Result<Vec<u8>, WriteError> {
-    let p = &inline_within(&unroll(p)?, options.max_equations)?;
+    let p = &inline_within(&unroll_within(p, options.max_equations)?, options.max_equations)?;
     let count = p.outputs().len();
     let names: Vec<String> = match options.outputs {
         [] if count == 1 => vec!["output".into()],
