@@ -58,6 +58,24 @@ impl PrecisionArgs {
     }
 }
 
+/// Any limit by its name.
+#[derive(Args)]
+pub struct LimitArgs {
+    /// Set any other limit by its name, such as rewriting=1000000000; a name that there is not lists them all
+    #[arg(long = "limit", value_name = "NAME=N", value_parser = named)]
+    limits: Vec<(String, u64)>,
+}
+
+impl LimitArgs {
+    /// These limits, but for those that are set.
+    pub fn within(&self, mut limits: Limits) -> Result<Limits> {
+        for (name, value) in &self.limits {
+            limits.set(name, *value)?;
+        }
+        Ok(limits)
+    }
+}
+
 /// How long it may take, and how far it may go.
 #[derive(Args)]
 pub struct TimeArgs {
@@ -65,18 +83,14 @@ pub struct TimeArgs {
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
 
-    /// Set any other limit by its name, such as rewriting=1000000000; a name that there is not lists them all
-    #[arg(long = "limit", value_name = "NAME=N", value_parser = named)]
-    limits: Vec<(String, u64)>,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 impl TimeArgs {
     /// These limits, within that time from now.
-    pub fn within(&self, mut limits: Limits) -> Result<Limits> {
-        for (name, value) in &self.limits {
-            limits.set(name, *value)?;
-        }
-        within(limits, self.seconds)
+    pub fn within(&self, limits: Limits) -> Result<Limits> {
+        within(self.limits.within(limits)?, self.seconds)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `crease simplify`: the cheapest program for the same function that equality saturation finds.
 
 use crate::commands::cost::{name, read_prices};
-use crate::flags;
+use crate::flags::{self, LimitArgs};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::source::SourceArgs;
@@ -52,6 +52,9 @@ pub struct Simplify {
     #[arg(long, value_name = "S", default_value_t = 60.0)]
     seconds: f64,
 
+    #[command(flatten)]
+    limits: LimitArgs,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -61,8 +64,8 @@ impl Simplify {
     pub fn run(&self) -> Result<String> {
         let source = self.source.load()?;
         let prices = self.prices.as_deref().map_or(Ok(Prices::unit()), read_prices)?;
-        let limits = flags::within(flags::search_limits(), Some(self.seconds))?;
-        let limits = Limits { terms: self.nodes, rounds: self.iterations, ..limits };
+        let limits = Limits { terms: self.nodes, rounds: self.iterations, ..flags::search_limits() };
+        let limits = flags::within(self.limits.within(limits)?, Some(self.seconds))?;
         let interrupt = Interrupt::listen();
         let progress = RefCell::new(Progress::new());
         let watch = |p: &crease::saturate::Progress| {
