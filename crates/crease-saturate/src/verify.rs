@@ -13,6 +13,7 @@
 //! 4. The points of evaluation: a test and no more.
 
 use crate::normal::Atoms;
+use crease_core::limits::SaturationLimits;
 use crease_core::local::{Precision, localize_within};
 use crease_core::number::{Field61, Mixed, NumberError};
 use crease_core::random::SplitMix64;
@@ -203,13 +204,17 @@ fn of_one(limits: &Limits) -> Limits {
 
 /// Compares at points. What fails to be evaluated is no difference, unless it can be for one of the programs only.
 fn at_points(p: &Program, q: &Program, seed: u64, limits: &Limits) -> Result<Verified, Different> {
-    let (one, how_many) = (of_one(limits), limits.saturation.compared);
+    let one = of_one(limits);
     let (mut good, mut exact) = (0, true);
     let mut last_fault = String::new();
-    for x in points(p, seed, how_many) {
-        if good >= ENOUGH && limits.stopped().is_some() {
+    let mut tried = 0;
+    for x in points(p, seed, limits.saturation.compared) {
+        // where hardly any point is in the domain, nobody waits for more of them than there usually are
+        let least = good >= ENOUGH || tried >= SaturationLimits::DEFAULT.compared;
+        if least && limits.stopped().is_some() {
             break;
         }
+        tried += 1;
         let x: Vec<Tensor<Mixed>> = x.into_iter().map(|c| Tensor::scalar(Mixed::exactly(c))).collect();
         let (a, b) = match (evaluated(p, &x, &one), evaluated(q, &x, &one)) {
             (Ok(a), Ok(b)) => (a, b),
@@ -247,7 +252,7 @@ fn at_points(p: &Program, q: &Program, seed: u64, limits: &Limits) -> Result<Ver
     }
     if good < ENOUGH {
         let why = if last_fault.is_empty() { "enclosures are too wide".into() } else { last_fault };
-        return Ok(Verified::Not(format!("it could be evaluated at {good} of {how_many} points only: {why}")));
+        return Ok(Verified::Not(format!("it could be evaluated at {good} of {tried} points only: {why}")));
     }
     Ok(Verified::Tested { points: good, exact })
 }

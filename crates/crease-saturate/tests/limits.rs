@@ -147,6 +147,16 @@ fn a_stop_is_noticed_in_verification() {
 }
 
 #[test]
+fn points_that_are_nowhere_in_the_domain_end_when_time_is_up() {
+    let endless = SaturationLimits { compared: usize::MAX, monomials: 0, ..NONE };
+    let limits = Limits { saturation: endless, ..Limits::default() }.within(Duration::from_millis(1000));
+    let p = read("log(-1 - max(exp(x), max(exp(y), max(exp(x), 1))))");
+    let found = simplest(&p, &Options { limits, ..Options::default() }).unwrap();
+    assert!(matches!(found.verified, Verified::Not(_)), "{}", found.verified);
+    assert_eq!(found.program, p);
+}
+
+#[test]
 fn searches_of_choices_end_when_time_is_up() {
     let endless = SaturationLimits { search: usize::MAX, changes: usize::MAX, again: 1, ..NONE };
     let limits = Limits { saturation: endless, rounds: 3, ..Limits::default() }.within(Duration::from_millis(500));
