@@ -230,15 +230,11 @@ impl Function {
     /// The same function, which is derived and run within these limits, and stopped by them: the [`Limits::default`] where none are told.
     ///
     /// ```
-    /// use crease::{Cancel, Function, Limits};
+    /// use crease::{Function, Limits};
     /// let f = Function::trace(1, |x| x[0] * x[0] * x[0])?;
     /// assert_eq!(f.value(&[2.0])?, 8.0);
     /// let short = f.clone().within(&Limits { steps: 5, ..Limits::default() });
     /// assert!(short.value(&[2.0]).unwrap_err().to_string().contains("more than the limit of 5"));
-    /// let cancel = Cancel::new();
-    /// let f = f.within(&Limits::default().cancelled_by(&cancel));
-    /// cancel.stop();
-    /// assert!(f.grad(&[2.0]).is_err());
     /// # Ok::<(), crease::Error>(())
     /// ```
     pub fn within(self, limits: &Limits) -> Self {
