@@ -12,7 +12,7 @@ use crate::{Checked, Claim, Side, Statistics, Vector, enclosed, rewrite, sides};
 type Proved = Result<(Claim, Statistics), Fault>;
 
 /// Reads a whole certificate.
-pub fn read(lines: &mut Lines<'_>, meter: &mut Meter) -> Result<Checked, Fault> {
+pub fn read(lines: &mut Lines<'_>, meter: &mut Meter<'_>) -> Result<Checked, Fault> {
     let mut line = lines.expect("crease-certificate", "crease-certificate 1")?;
     let version = line.need("the version 1")?;
     if version != "1" {
@@ -41,8 +41,8 @@ pub fn read(lines: &mut Lines<'_>, meter: &mut Meter) -> Result<Checked, Fault> 
 /// Reads a model with exact coefficients, and what is proved of it.
 fn exact(
     lines: &mut Lines<'_>,
-    meter: &mut Meter,
-    proved: fn(&mut Lines<'_>, &Model, &mut Meter) -> Proved,
+    meter: &mut Meter<'_>,
+    proved: fn(&mut Lines<'_>, &Model, &mut Meter<'_>) -> Proved,
 ) -> Result<Checked, Fault> {
     let model = Model::read(lines)?;
     let (claim, statistics) = proved(lines, &model, meter)?;
@@ -55,7 +55,7 @@ fn exact(
     })
 }
 
-fn differentiable(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -> Proved {
+fn differentiable(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter<'_>) -> Proved {
     let mut line = lines.expect("gradient", "gradient FORM")?;
     let gradient = Form::last(&mut line, model.directions())?;
     let relus = rewrite::relus(lines, model)?;
@@ -66,7 +66,7 @@ fn differentiable(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -> Pr
     Ok((Claim::Differentiable { gradient: Vector(gradient) }, statistics))
 }
 
-fn not_differentiable(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -> Proved {
+fn not_differentiable(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter<'_>) -> Proved {
     let mut one = || {
         lines.expect("side", "side")?.finish()?;
         side(lines, model, meter)
@@ -79,7 +79,7 @@ fn not_differentiable(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -
     }
 }
 
-fn member(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -> Proved {
+fn member(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter<'_>) -> Proved {
     let mut line = lines.expect("vector", "vector FORM")?;
     let vector = Form::last(&mut line, model.directions())?;
     let mut mixture = Mixture::default();
@@ -104,7 +104,7 @@ fn member(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -> Proved {
     Ok((Claim::Member { vector: Vector(vector), sides }, Statistics::default()))
 }
 
-fn side(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -> Result<Side, Fault> {
+fn side(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter<'_>) -> Result<Side, Fault> {
     let (direction, gradient) = sides::side(lines, model, meter)?;
     Ok(Side { direction: Vector(direction), gradient: Vector(gradient) })
 }

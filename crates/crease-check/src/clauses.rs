@@ -42,7 +42,7 @@ impl Statement<'_> {
     }
 
     /// Whether this is the statement that the sum is positive, or that it is not negative, up to a positive factor.
-    fn says(&self, sum: &Sum, strict: bool, meter: &mut Meter) -> Result<bool, Fault> {
+    fn says(&self, sum: &Sum, strict: bool, meter: &mut Meter<'_>) -> Result<bool, Fault> {
         Ok((self.generic || self.strict == strict) && sum.is_positive_multiple(self.form, self.negative, meter)?)
     }
 }
@@ -74,7 +74,7 @@ impl<'p> Refutation<'p> {
     }
 
     /// Reads all lines up to `end`, which has to be justified.
-    pub fn read(mut self, lines: &mut Lines<'_>, meter: &mut Meter) -> Result<Statistics, Fault> {
+    pub fn read(mut self, lines: &mut Lines<'_>, meter: &mut Meter<'_>) -> Result<Statistics, Fault> {
         const KINDS: &str =
             "a line that starts with `atom`, `phase`, `root`, `split`, `lemma`, `learn`, `drop` or `end`";
         let mut literals = Vec::new();
@@ -141,7 +141,7 @@ impl<'p> Refutation<'p> {
     }
 
     /// h is positive, or it is negative.
-    fn root(&mut self, line: &mut Words<'_>, meter: &mut Meter) -> Result<(), Fault> {
+    fn root(&mut self, line: &mut Words<'_>, meter: &mut Meter<'_>) -> Result<(), Fault> {
         let a = self.literal(line.need("a literal")?)?;
         let b = self.literal(line.need("a literal")?)?;
         line.finish()?;
@@ -156,7 +156,7 @@ impl<'p> Refutation<'p> {
     }
 
     /// f = r + c max(0, w) is the larger of r and r + c w if c is positive, the smaller if it is negative.
-    fn split(&mut self, line: &mut Words<'_>, meter: &mut Meter) -> Result<(), Fault> {
+    fn split(&mut self, line: &mut Words<'_>, meter: &mut Meter<'_>) -> Result<(), Fault> {
         let n = self.literal(line.need("a literal")?)?;
         let j = relu_number(line.need("a relu such as `z0`")?, self.relus)?;
         let parts = [self.part(line.need("a literal, `F` or `T`")?)?, self.part(line.need("a literal, `F` or `T`")?)?];
@@ -180,7 +180,7 @@ impl<'p> Refutation<'p> {
     }
 
     /// Not n, or one of the parts.
-    fn split_clause(&mut self, n: Lit, parts: &[Part], meter: &mut Meter) -> Result<(), Fault> {
+    fn split_clause(&mut self, n: Lit, parts: &[Part], meter: &mut Meter<'_>) -> Result<(), Fault> {
         let mut clause = vec![!n];
         for part in parts {
             match part {
@@ -193,7 +193,7 @@ impl<'p> Refutation<'p> {
         self.clauses.add(&clause, meter)
     }
 
-    fn is_part(&self, part: &Part, sum: &Sum, strict: bool, which: &str, meter: &mut Meter) -> Result<(), Fault> {
+    fn is_part(&self, part: &Part, sum: &Sum, strict: bool, which: &str, meter: &mut Meter<'_>) -> Result<(), Fault> {
         let (right, found) = match part {
             Part::Literal(literal) => {
                 (self.statement(*literal).says(sum, strict, meter)?, format!("literal {}", shown(*literal)))
@@ -209,7 +209,7 @@ impl<'p> Refutation<'p> {
     }
 
     /// Farkas: a sum of what is not negative, and once positive, is not 0.
-    fn lemma(&mut self, line: &mut Words<'_>, meter: &mut Meter) -> Result<(), Fault> {
+    fn lemma(&mut self, line: &mut Words<'_>, meter: &mut Meter<'_>) -> Result<(), Fault> {
         let mut clause = Vec::new();
         let mut phases: HashMap<u32, bool> = HashMap::new();
         let mut sum = Sum::default();

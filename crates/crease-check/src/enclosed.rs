@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 /// Reads the model and the proof.
-pub fn read(lines: &mut Lines<'_>, meter: &mut Meter) -> Result<Checked, Fault> {
+pub fn read(lines: &mut Lines<'_>, meter: &mut Meter<'_>) -> Result<Checked, Fault> {
     let graph = Graph::read(lines)?;
     let mut one = || {
         lines.expect("side", "side")?.finish()?;
@@ -62,7 +62,7 @@ pub fn read(lines: &mut Lines<'_>, meter: &mut Meter) -> Result<Checked, Fault> 
 type Gradient = BTreeMap<u32, Interval>;
 
 /// The gradient of the output around a direction.
-fn gradient(graph: &Graph, direction: &Form, meter: &mut Meter) -> Result<Gradient, Fault> {
+fn gradient(graph: &Graph, direction: &Form, meter: &mut Meter<'_>) -> Result<Gradient, Fault> {
     let mut along = Along { graph, values: Vec::new(), taken: Vec::new(), weights: BTreeMap::new(), room: 0 };
     let coordinates: BTreeMap<u32, Interval> =
         Vector(direction.clone()).entries().map(|(i, c)| (i as u32, Interval::point(c.clone()))).collect();
@@ -85,7 +85,7 @@ struct Along<'g> {
 
 impl Along<'_> {
     /// Finds the value of the next node, and which member it is if it is a maximum.
-    fn decide(&mut self, node: &Node, direction: &Gradient, meter: &mut Meter) -> Result<(), Fault> {
+    fn decide(&mut self, node: &Node, direction: &Gradient, meter: &mut Meter<'_>) -> Result<(), Fault> {
         let zero = Interval::point(Rational::ZERO);
         let of = |argument: Argument| match argument {
             Argument::Direction(i) => direction.get(&i).unwrap_or(&zero),
@@ -143,7 +143,7 @@ impl Along<'_> {
     }
 
     /// Whether the gradients of all members are 0 around the direction, whatever the coefficients are.
-    fn vanish(&self, members: &[Argument], meter: &mut Meter) -> Result<bool, Fault> {
+    fn vanish(&self, members: &[Argument], meter: &mut Meter<'_>) -> Result<bool, Fault> {
         for &m in members {
             if !self.gradient([(m, Rational::ONE)], meter)?.is_empty() {
                 return Ok(false);
@@ -153,7 +153,7 @@ impl Along<'_> {
     }
 
     /// Sees that two members of a maximum have the same gradient around the direction, whatever the coefficients are.
-    fn same(&self, kink: Argument, a: Argument, b: Argument, meter: &mut Meter) -> Result<(), Fault> {
+    fn same(&self, kink: Argument, a: Argument, b: Argument, meter: &mut Meter<'_>) -> Result<(), Fault> {
         let difference = self.gradient([(a, Rational::ONE), (b, Rational::from(-1))], meter)?;
         match difference.is_empty() {
             true => Ok(()),
@@ -164,7 +164,11 @@ impl Along<'_> {
     }
 
     /// The gradient of a combination, around the direction: nodes are replaced, from the last to the first, by what they are there.
-    fn gradient<const N: usize>(&self, terms: [(Argument, Rational); N], meter: &mut Meter) -> Result<Gradient, Fault> {
+    fn gradient<const N: usize>(
+        &self,
+        terms: [(Argument, Rational); N],
+        meter: &mut Meter<'_>,
+    ) -> Result<Gradient, Fault> {
         let mut sum = Sum::default();
         for (argument, c) in terms {
             sum.add(argument, Interval::point(c), meter)?;
@@ -198,7 +202,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, argument: Argument, c: Interval, meter: &mut Meter) -> Result<(), Fault> {
+    fn add(&mut self, argument: Argument, c: Interval, meter: &mut Meter<'_>) -> Result<(), Fault> {
         // a node that is replaced by another one is work, too, and a long chain of them would be followed for each tie
         meter.operation(c.words())?;
         let (map, i) = match argument {

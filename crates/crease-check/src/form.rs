@@ -133,7 +133,7 @@ impl Form {
     }
 
     /// Adds one term.
-    pub fn add_term(&mut self, c: &Rational, v: Var, meter: &mut Meter) -> Result<(), Fault> {
+    pub fn add_term(&mut self, c: &Rational, v: Var, meter: &mut Meter<'_>) -> Result<(), Fault> {
         match self.0.binary_search_by_key(&v, |t| t.0) {
             Err(place) => {
                 // the terms behind are moved
@@ -190,14 +190,14 @@ pub struct Sum {
 
 impl Sum {
     /// A form by itself.
-    pub fn of(factor: &Rational, form: &Form, meter: &mut Meter) -> Result<Sum, Fault> {
+    pub fn of(factor: &Rational, form: &Form, meter: &mut Meter<'_>) -> Result<Sum, Fault> {
         let mut sum = Sum::default();
         sum.add(factor, form, meter)?;
         Ok(sum)
     }
 
     /// Adds `factor * form`.
-    pub fn add(&mut self, factor: &Rational, form: &Form, meter: &mut Meter) -> Result<(), Fault> {
+    pub fn add(&mut self, factor: &Rational, form: &Form, meter: &mut Meter<'_>) -> Result<(), Fault> {
         if factor.is_zero() {
             return Ok(());
         }
@@ -254,7 +254,7 @@ impl Sum {
     }
 
     /// The factor c with `self = c * form`, if there is exactly one, and it is not 0.
-    pub fn ratio(&self, form: &Form, meter: &mut Meter) -> Result<Option<Rational>, Fault> {
+    pub fn ratio(&self, form: &Form, meter: &mut Meter<'_>) -> Result<Option<Rational>, Fault> {
         if self.terms.len() != form.terms().len() {
             return Ok(None);
         }
@@ -274,7 +274,7 @@ impl Sum {
     }
 
     /// Whether the two are equal up to a positive factor; `negative` turns the form round first.
-    pub fn is_positive_multiple(&self, form: &Form, negative: bool, meter: &mut Meter) -> Result<bool, Fault> {
+    pub fn is_positive_multiple(&self, form: &Form, negative: bool, meter: &mut Meter<'_>) -> Result<bool, Fault> {
         if self.is_zero() || form.is_zero() {
             return Ok(self.is_zero() && form.is_zero());
         }
@@ -290,6 +290,7 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Effort;
 
     const SCOPE: Scope = Scope { d: 3, z: 2, k: 1 };
 
@@ -324,7 +325,7 @@ mod tests {
 
     #[test]
     fn multiples() {
-        let meter = &mut Meter::new(0);
+        let meter = &mut Meter::new(Effort::default(), 0);
         let (a, b) = (form("2*d0 -4*z1").unwrap(), form("-1*d0 2*z1").unwrap());
         let sum = Sum::of(&Rational::ONE, &a, meter).unwrap();
         assert_eq!(sum.ratio(&b, meter).unwrap(), Some(Rational::from(-2)));
@@ -340,7 +341,7 @@ mod tests {
 
     #[test]
     fn sums_cancel() {
-        let meter = &mut Meter::new(0);
+        let meter = &mut Meter::new(Effort::default(), 0);
         let mut sum = Sum::of(&Rational::from(3), &form("1*d0 1*z0 1*k0").unwrap(), meter).unwrap();
         assert_eq!(sum.pop(|v| !v.is_direction()), Some((Var::K(0), Rational::from(3))));
         assert_eq!(sum.pop(|v| !v.is_direction()), Some((Var::Z(0), Rational::from(3))));

@@ -39,12 +39,12 @@ impl Interval {
     }
 
     /// Whether each of its numbers is below all of another one.
-    pub fn is_below(&self, other: &Interval, meter: &mut Meter) -> Result<bool, Fault> {
+    pub fn is_below(&self, other: &Interval, meter: &mut Meter<'_>) -> Result<bool, Fault> {
         less(self.high(), &other.low, meter)
     }
 
     /// Whether it begins below another one.
-    pub fn begins_below(&self, other: &Interval, meter: &mut Meter) -> Result<bool, Fault> {
+    pub fn begins_below(&self, other: &Interval, meter: &mut Meter<'_>) -> Result<bool, Fault> {
         less(&self.low, &other.low, meter)
     }
 
@@ -53,7 +53,7 @@ impl Interval {
         words(&self.low) + self.high.as_ref().map_or(0, words)
     }
 
-    pub fn times(&self, other: &Interval, meter: &mut Meter) -> Result<Interval, Fault> {
+    pub fn times(&self, other: &Interval, meter: &mut Meter<'_>) -> Result<Interval, Fault> {
         let (a, b) = (self, other);
         Ok(match (&a.high, &b.high) {
             (None, None) => Interval::point(product(&a.low, &b.low, meter)?),
@@ -70,7 +70,7 @@ impl Interval {
     }
 
     /// The squares of its numbers.
-    pub fn squared(&self, meter: &mut Meter) -> Result<Interval, Fault> {
+    pub fn squared(&self, meter: &mut Meter<'_>) -> Result<Interval, Fault> {
         let (low, high) = (&self.low, self.high());
         let (a, b) = (product(low, low, meter)?, product(high, high, meter)?);
         let least = if low.is_negative() && high.is_positive() { Rational::ZERO } else { Ord::min(&a, &b).clone() };
@@ -79,7 +79,7 @@ impl Interval {
     }
 
     /// The square roots of its numbers, none of which is negative, with so many bits.
-    pub fn root(&self, bits: u32, meter: &mut Meter) -> Result<Interval, Fault> {
+    pub fn root(&self, bits: u32, meter: &mut Meter<'_>) -> Result<Interval, Fault> {
         let mut bounds = |x: &Rational| {
             meter.operation(2 * words(x) + u64::from(bits) / 32)?;
             let (low, high) = x.root_bounds(bits).ok_or_else(|| Fault::new("a sum of squares is negative"))?;
@@ -95,7 +95,7 @@ impl Interval {
     }
 
     /// The inverses of its numbers; nothing unless all of them are positive.
-    pub fn inverse(&self, meter: &mut Meter) -> Result<Option<Interval>, Fault> {
+    pub fn inverse(&self, meter: &mut Meter<'_>) -> Result<Option<Interval>, Fault> {
         meter.operation(self.words())?;
         if !self.low.is_positive() {
             return Ok(None);
@@ -104,7 +104,7 @@ impl Interval {
         Ok(Some(Interval::between(low.clone(), high).unwrap_or(Interval::point(low))))
     }
 
-    pub fn add(&mut self, other: &Interval, meter: &mut Meter) -> Result<(), Fault> {
+    pub fn add(&mut self, other: &Interval, meter: &mut Meter<'_>) -> Result<(), Fault> {
         self.high = match (&self.high, &other.high) {
             (None, None) => None,
             _ => Some(sum(self.high(), other.high(), meter)?),
@@ -115,7 +115,7 @@ impl Interval {
 }
 
 /// A number times all numbers between two.
-fn scaled(factor: &Rational, low: &Rational, high: &Rational, meter: &mut Meter) -> Result<Interval, Fault> {
+fn scaled(factor: &Rational, low: &Rational, high: &Rational, meter: &mut Meter<'_>) -> Result<Interval, Fault> {
     let (a, b) = (product(factor, low, meter)?, product(factor, high, meter)?);
     Ok(match factor.signum() {
         0 => Interval::point(a),
@@ -124,21 +124,21 @@ fn scaled(factor: &Rational, low: &Rational, high: &Rational, meter: &mut Meter)
     })
 }
 
-fn product(a: &Rational, b: &Rational, meter: &mut Meter) -> Result<Rational, Fault> {
+fn product(a: &Rational, b: &Rational, meter: &mut Meter<'_>) -> Result<Rational, Fault> {
     meter.operation(words(a) + words(b))?;
     let product = a * b;
     meter.short(&product)?;
     Ok(product)
 }
 
-fn sum(a: &Rational, b: &Rational, meter: &mut Meter) -> Result<Rational, Fault> {
+fn sum(a: &Rational, b: &Rational, meter: &mut Meter<'_>) -> Result<Rational, Fault> {
     meter.operation(words(a) + words(b))?;
     let sum = a + b;
     meter.short(&sum)?;
     Ok(sum)
 }
 
-fn less(a: &Rational, b: &Rational, meter: &mut Meter) -> Result<bool, Fault> {
+fn less(a: &Rational, b: &Rational, meter: &mut Meter<'_>) -> Result<bool, Fault> {
     meter.operation(words(a) + words(b))?;
     Ok(a < b)
 }
@@ -156,6 +156,7 @@ impl fmt::Display for Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Effort;
 
     fn interval(low: i64, high: i64) -> Interval {
         let (low, high) = (Rational::from(low), Rational::from(high));
@@ -165,7 +166,7 @@ mod tests {
     /// Against the products and sums of all integers in them, the ends among them.
     #[test]
     fn products_and_sums_are_hulls() {
-        let meter = &mut Meter::new(0);
+        let meter = &mut Meter::new(Effort::default(), 0);
         let all: Vec<(i64, i64)> = (-3..=3).flat_map(|a| (a..=3).map(move |b| (a, b))).collect();
         for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (*a, *b))) {
             let hull = |f: fn(i64, i64) -> i64| {
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn squares_roots_and_inverses() {
-        let meter = &mut Meter::new(0);
+        let meter = &mut Meter::new(Effort::default(), 0);
         for (a, b) in (-3..=3).flat_map(|a| (a..=3).map(move |b| (a, b))) {
             let squares: Vec<i64> = (a..=b).map(|x| x * x).collect();
             let (least, most) = (*squares.iter().min().unwrap(), *squares.iter().max().unwrap());

@@ -118,7 +118,7 @@
 //! Texts are not trusted, and short ones can describe long numbers and much work. A number has at most 2^18 bits, in the text and in every form that is
 //! computed; the numbers of one such form, and of all that kinks became or nodes are, take at most 2^20 words of 64 bits and 4 for each byte of the text; all of the
 //! checking takes at most 2^28 steps and 2^14 for each byte, where a step is a clause looked at, and a term with short numbers
-//! is 8. Everything else that is kept is proportional to the text. What would go beyond is refused like any fault.
+//! is 8. (Other numbers of steps and words are allowed with `check_within`.) Everything else that is kept is proportional to the text. What would go beyond is refused like any fault.
 
 mod certificate;
 mod clauses;
@@ -136,6 +136,7 @@ mod sides;
 use crease_number::Rational;
 use form::{Form, Var};
 use lines::{Fault, Lines};
+pub use meter::Effort;
 use meter::Meter;
 use std::fmt;
 
@@ -167,8 +168,37 @@ use std::fmt;
 /// assert_eq!(error.to_string(), "line 14: unit propagation finds no contradiction among the clauses");
 /// ```
 pub fn check(text: &[u8]) -> Result<Checked, CheckError> {
+    check_within(text, &Effort::default())
+}
+
+/// [`check`] with other limits on the work, and a way to stop it.
+///
+/// ```
+/// use crease_check::{check_within, Effort};
+/// use std::sync::atomic::{AtomicBool, Ordering};
+/// let text = b"crease-certificate 1
+/// claim not-differentiable
+/// dimension 1
+/// kinks 1
+/// max 1*d0 ; -1*d0
+/// output 1*k0
+/// side
+/// direction 1*d0
+/// gradient 1*d0
+/// side
+/// direction -1*d0
+/// gradient -1*d0
+/// end
+/// ";
+/// let stopped = AtomicBool::new(false);
+/// let effort = Effort { stop: Some(&|| stopped.load(Ordering::Relaxed)), ..Effort::default() };
+/// assert!(check_within(text, &effort).is_ok());
+/// stopped.store(true, Ordering::Relaxed);
+/// assert!(check_within(text, &effort).unwrap_err().to_string().ends_with("it was stopped"));
+/// ```
+pub fn check_within(text: &[u8], effort: &Effort<'_>) -> Result<Checked, CheckError> {
     let mut lines = Lines::new(text);
-    let checked = certificate::read(&mut lines, &mut Meter::new(text.len()));
+    let checked = certificate::read(&mut lines, &mut Meter::new(*effort, text.len()));
     checked.map_err(|Fault(message)| CheckError { line: lines.number(), message })
 }
 

@@ -23,7 +23,7 @@ pub fn relus(lines: &mut Lines<'_>, model: &Model) -> Result<Vec<Form>, Fault> {
 }
 
 /// Reads the lines `kink`, and returns what each kink is: a form in the direction, in relus and in earlier kinks.
-pub fn kinks(lines: &mut Lines<'_>, model: &Model, relus: &[Form], meter: &mut Meter) -> Result<Vec<Form>, Fault> {
+pub fn kinks(lines: &mut Lines<'_>, model: &Model, relus: &[Form], meter: &mut Meter<'_>) -> Result<Vec<Form>, Fault> {
     let mut became: Vec<Form> = Vec::new();
     let mut kept = 0;
     for forms in &model.kinks {
@@ -65,7 +65,7 @@ pub fn kinks(lines: &mut Lines<'_>, model: &Model, relus: &[Form], meter: &mut M
 }
 
 /// The output less the gradient, in the direction and in relus.
-pub fn rest(model: &Model, became: &[Form], gradient: &Form, meter: &mut Meter) -> Result<Form, Fault> {
+pub fn rest(model: &Model, became: &[Form], gradient: &Form, meter: &mut Meter<'_>) -> Result<Form, Fault> {
     let mut sum = Sum::of(&Rational::ONE, &model.output, meter)?;
     sum.add(&Rational::from(-1), gradient, meter)?;
     eliminate(&mut sum, became, meter)?;
@@ -117,7 +117,7 @@ fn join(
     line: &mut Words<'_>,
     relus: &[Form],
     became: &[Form],
-    meter: &mut Meter,
+    meter: &mut Meter<'_>,
 ) -> Result<Joined, Fault> {
     let word = line.need("a relu such as `z0`, `=` or `>=`")?;
     let mut difference = Sum::of(&Rational::ONE, a, meter)?;
@@ -141,14 +141,14 @@ fn join(
     })
 }
 
-fn with_term(item: Option<Form>, c: &Rational, z: Var, meter: &mut Meter) -> Result<Option<Form>, Fault> {
+fn with_term(item: Option<Form>, c: &Rational, z: Var, meter: &mut Meter<'_>) -> Result<Option<Form>, Fault> {
     let mut form = item.unwrap_or_default();
     form.add_term(c, z, meter)?;
     Ok(Some(form))
 }
 
 /// Replaces kinks, from the last to the first, by what they became.
-fn eliminate(sum: &mut Sum, became: &[Form], meter: &mut Meter) -> Result<(), Fault> {
+fn eliminate(sum: &mut Sum, became: &[Form], meter: &mut Meter<'_>) -> Result<(), Fault> {
     while let Some((Var::K(k), c)) = sum.pop(|v| matches!(v, Var::K(_))) {
         sum.add(&c, &became[k as usize], meter)?;
     }

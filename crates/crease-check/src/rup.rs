@@ -101,11 +101,11 @@ impl Clauses {
     }
 
     /// Adds a clause that is known to be true.
-    pub fn add(&mut self, literals: &[Lit], meter: &mut Meter) -> Result<(), Fault> {
+    pub fn add(&mut self, literals: &[Lit], meter: &mut Meter<'_>) -> Result<(), Fault> {
         self.attach(literals, STATED, meter)
     }
 
-    fn attach(&mut self, literals: &[Lit], kind: usize, meter: &mut Meter) -> Result<(), Fault> {
+    fn attach(&mut self, literals: &[Lit], kind: usize, meter: &mut Meter<'_>) -> Result<(), Fault> {
         self.sort(literals);
         let clause = self.store()?;
         // a tautology says nothing
@@ -145,7 +145,7 @@ impl Clauses {
     }
 
     /// Adds a clause that follows by unit propagation, and says whether it does.
-    pub fn learn(&mut self, literals: &[Lit], meter: &mut Meter) -> Result<bool, Fault> {
+    pub fn learn(&mut self, literals: &[Lit], meter: &mut Meter<'_>) -> Result<bool, Fault> {
         if !self.refuted {
             let known = self.trail.len();
             let mut conflict = false;
@@ -171,7 +171,7 @@ impl Clauses {
     }
 
     /// Drops a clause, and says whether it was there. A clause of one literal is kept.
-    pub fn remove(&mut self, literals: &[Lit], meter: &mut Meter) -> Result<bool, Fault> {
+    pub fn remove(&mut self, literals: &[Lit], meter: &mut Meter<'_>) -> Result<bool, Fault> {
         self.sort(literals);
         let hash = self.hasher.hash_one(&self.sorted);
         let mut before = NONE;
@@ -230,7 +230,7 @@ impl Clauses {
 
     /// Follows all consequences of the trail; whether they contradict each other. Clauses that were stated come first: they are few, and what
     /// is wanted is any conflict.
-    fn propagate(&mut self, meter: &mut Meter) -> Result<bool, Fault> {
+    fn propagate(&mut self, meter: &mut Meter<'_>) -> Result<bool, Fault> {
         loop {
             let Some(kind) = [STATED, LEARNED].into_iter().find(|&k| self.heads[k] < self.trail.len()) else {
                 return Ok(false);
@@ -304,14 +304,15 @@ impl Clauses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Effort;
 
-    struct Proof(Clauses, Meter);
+    struct Proof(Clauses, Meter<'static>);
 
     impl Proof {
         fn new(atoms: usize) -> Self {
             let mut clauses = Clauses::new();
             (0..atoms).for_each(|_| clauses.add_atom());
-            Proof(clauses, Meter::new(1 << 20))
+            Proof(clauses, Meter::new(Effort::default(), 1 << 20))
         }
         fn add(&mut self, c: &[i32]) {
             self.0.add(&lits(c), &mut self.1).unwrap()

@@ -11,7 +11,7 @@ use crate::model::Model;
 use crease_number::Rational;
 
 /// Reads `direction` and `gradient`, the lines behind `side`, and sees that the function has this gradient around the direction.
-pub fn side(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -> Result<(Form, Form), Fault> {
+pub fn side(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter<'_>) -> Result<(Form, Form), Fault> {
     let mut line = lines.expect("direction", "direction FORM")?;
     let direction = Form::last(&mut line, model.directions())?;
     let largest = largest_forms(model, &direction, meter)?;
@@ -27,7 +27,7 @@ pub fn side(lines: &mut Lines<'_>, model: &Model, meter: &mut Meter) -> Result<(
 }
 
 /// For each kink a form that is largest along the direction, and around it.
-fn largest_forms<'m>(model: &'m Model, direction: &Form, meter: &mut Meter) -> Result<Vec<&'m Form>, Fault> {
+fn largest_forms<'m>(model: &'m Model, direction: &Form, meter: &mut Meter<'_>) -> Result<Vec<&'m Form>, Fault> {
     let mut values: Vec<Rational> = Vec::new();
     let mut largest: Vec<&Form> = Vec::new();
     let mut room = 0;
@@ -65,7 +65,7 @@ fn largest_forms<'m>(model: &'m Model, direction: &Form, meter: &mut Meter) -> R
 }
 
 /// Replaces kinks, from the last to the first, by their largest forms.
-fn eliminate(sum: &mut Sum, largest: &[&Form], meter: &mut Meter) -> Result<(), Fault> {
+fn eliminate(sum: &mut Sum, largest: &[&Form], meter: &mut Meter<'_>) -> Result<(), Fault> {
     while let Some((Var::K(k), c)) = sum.pop(|v| matches!(v, Var::K(_))) {
         sum.add(&c, largest[k as usize], meter)?;
     }
@@ -73,7 +73,7 @@ fn eliminate(sum: &mut Sum, largest: &[&Form], meter: &mut Meter) -> Result<(), 
 }
 
 /// The value of a form along the direction, given those of the kinks.
-fn value(form: &Form, direction: &Form, kinks: &[Rational], meter: &mut Meter) -> Result<Rational, Fault> {
+fn value(form: &Form, direction: &Form, kinks: &[Rational], meter: &mut Meter<'_>) -> Result<Rational, Fault> {
     let mut sum = Rational::ZERO;
     for (v, c) in form.terms() {
         let x = match v {
@@ -108,7 +108,7 @@ impl Mixture {
         }
     }
 
-    pub fn add(&mut self, weight: &Rational, gradient: &Form, meter: &mut Meter) -> Result<(), Fault> {
+    pub fn add(&mut self, weight: &Rational, gradient: &Form, meter: &mut Meter<'_>) -> Result<(), Fault> {
         meter.operation(words(weight) + words(&self.total))?;
         self.total += weight;
         meter.short(&self.total)?;
@@ -116,7 +116,7 @@ impl Mixture {
     }
 
     /// Sees that the weights add up to 1 and the gradients to the vector.
-    pub fn is(mut self, vector: &Form, meter: &mut Meter) -> Result<(), Fault> {
+    pub fn is(mut self, vector: &Form, meter: &mut Meter<'_>) -> Result<(), Fault> {
         if !self.total.is_one() {
             return Err(Fault::expected("weights that add up to 1", Some(&self.total.fraction())));
         }

@@ -1,6 +1,7 @@
 //! Texts that ask for too much: they are refused, soon, and without taking much memory.
 
-use crease_check::check;
+use crease_check::{Effort, check, check_within};
+use std::cell::Cell;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -122,4 +123,61 @@ fn long_lines_and_deep_chains() {
     text += &"kink 0 1 z1\n".repeat(n - 1);
     text += "end\n";
     check(text.as_bytes()).unwrap();
+}
+
+/// A certificate of some work: sums of relus, and clauses that Farkas' lemma proves.
+fn laborious(wide: usize) -> String {
+    let mut text = head("not-differentiable", wide, wide);
+    let form = |k: usize| (k..wide).map(|i| format!("1*d{i}")).collect::<Vec<_>>().join(" ");
+    for k in 0..wide {
+        writeln!(text, "max {} ; 0", form(k)).unwrap();
+    }
+    writeln!(text, "output {}", (0..wide).map(|k| format!("1*k{k}")).collect::<Vec<_>>().join(" ")).unwrap();
+    let gradient = (0..wide).map(|i| format!("{}*d{i}", i + 1)).collect::<Vec<_>>().join(" ");
+    writeln!(text, "side\ndirection {}\ngradient {gradient}", form(0)).unwrap();
+    writeln!(text, "side\ndirection {}\ngradient 0\nend", form(0).replace("1*", "-1*")).unwrap();
+    text
+}
+
+#[test]
+fn what_checking_may_take_is_a_value() {
+    let text = laborious(60);
+    let text = text.as_bytes();
+    assert!(check(text).is_ok());
+    let with = |effort: Effort<'_>| check_within(text, &effort).map_err(|e| e.message);
+    let few = Effort { steps: 1000, steps_per_byte: 0, ..Effort::default() };
+    let error = with(few).unwrap_err();
+    assert!(
+        error.contains("the limit is 1000 steps and 0 for each byte") && error.contains("`Effort::steps`"),
+        "{error}"
+    );
+    assert_eq!(with(Effort { steps_per_byte: 1 << 14, ..few }), check(text).map_err(|e| e.message));
+    let narrow = Effort { words: 10, words_per_byte: 0, ..Effort::default() };
+    let error = with(narrow).unwrap_err();
+    assert!(
+        error.contains("take 10 words of 64 bits and 0 for each byte") && error.contains("`Effort::words`"),
+        "{error}"
+    );
+    assert!(with(Effort { words: u64::MAX, words_per_byte: u64::MAX, steps: u64::MAX, ..narrow }).is_ok());
+}
+
+#[test]
+fn checking_is_stopped() {
+    let text = laborious(200);
+    let asked = Cell::new(0);
+    let stop = |after: u32| {
+        asked.set(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() > after
+        };
+        check_within(text.as_bytes(), &Effort { stop: Some(&stop), ..Effort::default() })
+    };
+    assert!(stop(u32::MAX).is_ok());
+    let looks = asked.get();
+    assert!(looks > 2, "{looks} looks");
+    for after in [0, 1, looks - 1] {
+        assert_eq!(stop(after).unwrap_err().message, "it was stopped");
+        assert_eq!(asked.get(), after + 1);
+    }
 }

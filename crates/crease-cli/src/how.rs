@@ -20,7 +20,7 @@ pub struct HowArgs {
 
     /// Refuse to expand calls to more calls and equations than this
     #[arg(long, value_name = "N", default_value_t = MAX_INLINED)]
-    max_equations: u64,
+    pub max_equations: u64,
 }
 
 impl HowArgs {
@@ -38,7 +38,7 @@ impl HowArgs {
     /// The same, and these limits with those that are set by name; `--limit equations=N` says what `--max-equations N` does.
     pub fn read_within(&self, limits: Limits, set: &LimitArgs) -> Result<(How, Limits)> {
         let how = self.read()?;
-        let limits = set.set(Limits { equations: how.max_equations, ..limits })?;
+        let limits = set.set(Limits { equations: self.max_equations, ..limits })?;
         Ok((how.max_equations(limits.equations), limits))
     }
 }

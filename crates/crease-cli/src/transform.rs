@@ -65,13 +65,14 @@ impl TransformArgs {
     pub fn apply(&self, source: &Source, how: &HowArgs, mode: Direction) -> Result<Arc<Program>> {
         let mut p = source.program.clone();
         if let Some(derived) = self.derive {
-            p = Arc::new(derive(&p, derived, &how.read()?, mode)?);
+            let how = how.read()?;
+            p = Arc::new(derive(&p, derived, &how, mode)?);
         }
         if self.inline {
-            p = Arc::new(inline_within(&p, how.read()?.max_equations)?);
+            p = Arc::new(inline_within(&p, how.max_equations)?);
         }
         if self.scalarize {
-            p = Arc::new(scalarize_within(&p, how.read()?.max_equations)?);
+            p = Arc::new(scalarize_within(&p, how.max_equations)?);
         }
         if let Some(dictionary) = self.lower {
             p = Arc::new(lower(&p, dictionary).map_err(not_lowered)?);

@@ -217,6 +217,36 @@ fn programs_that_are_called_in_too_many_ways_are_refused_and_small_ones_counted(
     }
 }
 
+/// What a message names is a flag of the command that says it.
+#[test]
+fn equations_are_a_limit_of_what_expands_calls() {
+    let path = doubled(10);
+    let at = ["--at", "x=1"];
+    for flag in [&["--max-equations", "100"][..], &["--limit", "equations=100"]] {
+        let message = fault(&[&["grad", &path][..], &at, flag].concat());
+        assert!(message.contains("more than the limit of 100;"), "{message}");
+        assert!(message.contains("--max-equations or --limit equations=N"), "{message}");
+    }
+    // the limit by its name is one on differentiation, in both directions
+    let tight = ["--max-equations", "100", "--limit", "equations=100000"];
+    assert!(ok(&[&["grad", &path][..], &at, &tight].concat()).contains("2048"));
+    let (calls, zeros) = patterns(16);
+    let message = fault(&["grad", &calls, "--at", &zeros, "--limit", "equations=100000"]);
+    assert!(message.contains("more than the limit of 100000") && message.contains("--limit equations=N"), "{message}");
+    let message = fault(&["simplify", &path, "--limit", "equations=100"]);
+    assert!(message.contains("more than the limit of 100;") && message.contains("--limit equations=N"), "{message}");
+    assert!(fault(&["clarke", &path, "--at", "x=1", "--limit", "equations=100"]).contains("--limit equations=N"));
+}
+
+#[test]
+fn the_parts_of_simplify_have_limits() {
+    let proved =
+        |limit: &str| json(&["simplify", "-e", "x * y + x * z", "--limit", limit, "--json"])["verified"].clone();
+    assert_eq!([proved("monomials=100"), proved("monomials=1")], ["proved", "certain"]);
+    let text = ok(&["simplify", "-e", "(x + y) * (x - y) * (x + 2) * (y + 3)", "--nodes", "50", "--limit", "terms=60"]);
+    assert!(text.contains("60 terms (--nodes)"), "{text}");
+}
+
 #[test]
 fn a_message_about_a_limit_names_a_flag_that_the_command_takes() {
     let (path, at) = patterns(16);

@@ -31,6 +31,8 @@ pub struct Limits {
     pub equations: u64,
     /// Programs with more operations than this are run in floats and not exactly, unless exact numbers are insisted on.
     pub exact_operations: u64,
+    /// More points than this are computed in floats and not exactly, unless exact numbers are insisted on.
+    pub exact_points: usize,
     /// How long exact numbers may grow, and what they may take together, before floats take their place.
     pub exact: Budget,
     /// Programs with more operations than this are not run in intervals to show that the ties seen in floats are right.
@@ -59,6 +61,8 @@ pub struct Limits {
     pub terms: usize,
     /// The most rounds in which saturation applies all laws.
     pub rounds: usize,
+    /// What saturation may spend on its parts.
+    pub saturation: SaturationLimits,
     /// When to give up.
     pub deadline: Option<Instant>,
     /// The way to stop it from outside.
@@ -72,6 +76,7 @@ impl Limits {
         numbers: 1 << 29,
         equations: 1 << 23,
         exact_operations: 200_000,
+        exact_points: 1 << 14,
         exact: Budget::SHORT,
         interval_operations: 5_000_000,
         local_operations: 200_000,
@@ -86,6 +91,7 @@ impl Limits {
         oracles: OracleLimits::DEFAULT,
         terms: 10_000,
         rounds: 16,
+        saturation: SaturationLimits::DEFAULT,
         deadline: None,
         cancel: Cancel(None),
     };
@@ -124,7 +130,7 @@ impl Limits {
         self
     }
 
-    /// Sets the limit of a name, those of [`OracleLimits`] included, for flags and bindings. What exact numbers may take is `exact_bits` and `exact_work`.
+    /// Sets the limit of a name, those of [`OracleLimits`] and [`SaturationLimits`] included, for flags and bindings. What exact numbers may take is `exact_bits` and `exact_work`.
     ///
     /// ```
     /// use crease_core::Limits;
@@ -182,14 +188,18 @@ macro_rules! named {
 }
 
 named! {
-    steps: u64, numbers: u64, equations: u64, exact_operations: u64, exact_bits exact bits: usize, exact_work exact work: u64,
+    steps: u64, numbers: u64, equations: u64, exact_operations: u64, exact_points: usize, exact_bits exact bits: usize, exact_work exact work: u64,
     interval_operations: u64, local_operations: u64,
     bits: u32, local_bits: u64, conflicts: u64, cells: u64, gradients: usize, visits: usize, margins: usize,
     basis: u64, terms: usize, rounds: usize,
     graph oracles: usize, normal_form oracles: usize, equality oracles: usize, attempts oracles: u32,
     drawn oracles: u64, rewriting oracles: usize, atoms oracles: usize, tableau oracles: usize,
     polynomial oracles: usize, parts oracles: usize, choices oracles: usize, spread oracles: usize,
-    generic oracles: usize, norms oracles: usize, hull oracles: usize,
+    generic oracles: usize, norms oracles: usize, hull oracles: usize, tangents oracles: usize, squares oracles: usize,
+    enclosed_attempts oracles: u32, enclosed_directions oracles: u32,
+    again saturation: usize, matches saturation: usize, alternatives saturation: usize, changes saturation: usize,
+    search saturation: usize, monomials saturation: usize, exponent saturation: u32, coefficient saturation: usize,
+    compared saturation: usize, degree saturation: u64, cones saturation: u64,
 }
 
 /// Why a limit cannot be set.
@@ -229,7 +239,7 @@ impl Default for Limits {
     }
 }
 
-/// What questions about a local model may spend on their parts. Where one of these is too small, an answer is not proved, a verdict unknown, a list incomplete, or a
+/// What a local model and questions about it may spend on their parts. Where one of these is too small, a model is refused, an answer is not proved, a verdict unknown, a list incomplete, or a
 /// certificate not there; none makes an answer wrong.
 ///
 /// ```
@@ -270,6 +280,14 @@ pub struct OracleLimits {
     pub norms: usize,
     /// The most numbers that are written down to see whether a rounded vector is close to a hull of gradients.
     pub hull: usize,
+    /// Node visits on seeing, while a model is made, that the argument of an operation moves to first order.
+    pub tangents: usize,
+    /// Terms of quadratic forms, and node visits, on seeing that Euclidean norms are multiples of one another, or cancel.
+    pub squares: usize,
+    /// Directions that are drawn for a gradient where enclosed coefficients do not tell what is larger along them, before that is said.
+    pub enclosed_attempts: u32,
+    /// Directions that are drawn for a second gradient where coefficients are enclosed, beside those that are asked for.
+    pub enclosed_directions: u32,
 }
 
 impl OracleLimits {
@@ -290,12 +308,74 @@ impl OracleLimits {
         generic: 50_000_000,
         norms: 1_000_000,
         hull: 2_000_000,
+        tangents: 10_000,
+        squares: 100_000,
+        enclosed_attempts: 4,
+        enclosed_directions: 4,
     };
 }
 
 impl Default for OracleLimits {
     fn default() -> Self {
         OracleLimits::DEFAULT
+    }
+}
+
+/// What saturation may spend on its parts: on finding the cheapest terms, on normal forms, and on verifying that the result is the same function. Where one of
+/// these is too small, a program is found that costs more, or is verified by a weaker argument, or is not verified and not returned; none makes a result wrong.
+///
+/// ```
+/// use crease_core::{limits::SaturationLimits, Limits};
+/// let patient = SaturationLimits { search: 10_000_000, ..SaturationLimits::DEFAULT };
+/// let limits = Limits { saturation: patient, ..Limits::default() };
+/// assert!(limits.saturation.search > Limits::DEFAULT.saturation.search);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SaturationLimits {
+    /// How often a program is saturated, starting from what was found before, as long as it gets cheaper.
+    pub again: usize,
+    /// The most matches that a law may have in a round; one that has more rests for some rounds, and may then have twice as many.
+    pub matches: usize,
+    /// The most terms for one value that are chosen from, the lightest first.
+    pub alternatives: usize,
+    /// How often single choices of terms are changed to see whether that is cheaper.
+    pub changes: usize,
+    /// Steps of the search through all choices of terms.
+    pub search: usize,
+    /// The most terms of a polynomial in a normal form.
+    pub monomials: usize,
+    /// The largest exponent that is multiplied out in a normal form.
+    pub exponent: u32,
+    /// The most bits of a coefficient in a normal form.
+    pub coefficient: usize,
+    /// At how many points a result is compared with the program. Fewer than twelve verify nothing.
+    pub compared: usize,
+    /// Rational functions of a higher degree than this are not compared there, but in a prime field only.
+    pub degree: u64,
+    /// The most conflicts of the search through cones that proves two piecewise-linear programs equal; never more than [`Limits::conflicts`].
+    pub cones: u64,
+}
+
+impl SaturationLimits {
+    /// The limits where none are told.
+    pub const DEFAULT: SaturationLimits = SaturationLimits {
+        again: 4,
+        matches: 2_000,
+        alternatives: 400,
+        changes: 60_000,
+        search: 60_000,
+        monomials: 120,
+        exponent: 24,
+        coefficient: 2_000,
+        compared: 48,
+        degree: 200,
+        cones: 20_000,
+    };
+}
+
+impl Default for SaturationLimits {
+    fn default() -> Self {
+        SaturationLimits::DEFAULT
     }
 }
 

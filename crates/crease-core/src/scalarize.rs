@@ -32,7 +32,20 @@ pub fn scalarize(p: &Program) -> Result<Program, InlineError> {
     scalarize_within(p, MAX_INLINED)
 }
 
-/// Like [`scalarize`], with another limit on the calls and equations of loops that are written out.
+/// Like [`scalarize`], with another limit on the calls and equations that loops become.
+///
+/// ```
+/// use crease_core::{scalarize_within, trace, Builder, InlineError, Scan, Shape};
+/// use std::sync::Arc;
+/// let mut b = Builder::new("f");
+/// let x = b.input("x", Shape::scalar())?;
+/// let body = b.callee(Arc::new(trace(1, |x| x[0] * x[0])?), None)?;
+/// let y = b.push(Scan::repeat(body, 3, 1), &[x])?;
+/// let p = b.finish(&y)?;
+/// assert!(matches!(scalarize_within(&p, 2), Err(InlineError::Turns { limit: 2, .. })));
+/// assert_eq!(scalarize_within(&p, 100)?.len(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn scalarize_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
     if has_loops(p) {
         return Ok(scalarize_traced(&unroll_within(p, limit)?)?.0);

@@ -29,7 +29,20 @@ pub fn unroll(p: &Program) -> Result<Program, InlineError> {
     unroll_within(p, MAX_INLINED)
 }
 
-/// Like [`unroll`], with another limit on the calls and equations.
+/// Like [`unroll`], with another limit on the calls and equations that loops become.
+///
+/// ```
+/// use crease_core::{trace, unroll_within, Builder, InlineError, Scan, Shape};
+/// use std::sync::Arc;
+/// let mut b = Builder::new("f");
+/// let x = b.input("x", Shape::scalar())?;
+/// let body = b.callee(Arc::new(trace(1, |x| x[0] * x[0])?), None)?;
+/// let y = b.push(Scan::repeat(body, 3, 1), &[x])?;
+/// let p = b.finish(&y)?;
+/// assert!(matches!(unroll_within(&p, 2), Err(InlineError::Turns { limit: 2, .. })));
+/// assert!(unroll_within(&p, 100).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn unroll_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
     Ok(unroll_traced(p, limit)?.0)
 }

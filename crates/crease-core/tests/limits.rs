@@ -9,6 +9,8 @@ mod columns;
 mod counts;
 #[path = "limits/expansion.rs"]
 mod expansion;
+#[path = "limits/models.rs"]
+mod models;
 #[path = "limits/runs.rs"]
 mod runs;
 

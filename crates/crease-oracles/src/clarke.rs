@@ -13,9 +13,6 @@ use crease_core::local::{Exactness, NodeId};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 
-/// How many directions are drawn where coefficients are enclosed.
-const ENCLOSED_ATTEMPTS: u32 = 4;
-
 /// The most bits that coordinates of a direction have.
 const MAX_BITS: u32 = 40;
 
@@ -84,7 +81,9 @@ impl Session<'_> {
                 Ok(Some(element)) => return Ok(element),
                 Ok(None) => {}
                 // another direction may be farther from ties, but not much
-                Err(e @ OracleError::Undecided { .. }) if attempt + 1 >= ENCLOSED_ATTEMPTS => return Err(e),
+                Err(e @ OracleError::Undecided { .. }) if attempt + 1 >= self.limits().enclosed_attempts => {
+                    return Err(e);
+                }
                 Err(OracleError::Undecided { .. }) => {}
                 Err(e) => return Err(e),
             }

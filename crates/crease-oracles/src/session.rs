@@ -143,7 +143,10 @@ impl<'m> Session<'m> {
     /// The same function of the direction without Euclidean norms, if there are some and they cancel. Questions about the function are better asked of it;
     /// those about what selections choose are not.
     pub(crate) fn plain(&self) -> Option<&Session<'static>> {
-        let plain = || self.model.without_norms(self.output).map(|m| Box::new(self.beside(m)));
+        let plain = || {
+            let plain = self.model.without_norms_within(self.output, self.limits.squares)?;
+            Some(Box::new(self.beside(plain)))
+        };
         self.of_output.plain.get_or_init(plain).as_deref()
     }
 

@@ -11,14 +11,15 @@ pyo3::create_exception!(
 );
 
 /// What messages call by the flags of the command line, and what it is called here.
-const FLAGS: [(&str, &str); 12] = [
+const FLAGS: [(&str, &str); 10] = [
     ("with --output 0", "with output=0"),
     ("with --jacobian", "with Program.jacobian"),
     ("with --max-steps or --limit steps=N, or `Limits::steps`", "with steps="),
     ("with --max-numbers or --limit numbers=N, or `Limits::numbers`", "by smaller inputs"),
-    ("(--max-equations or --limit equations=N, `How::max_equations`, `inline_within`)", "in the library for Rust"),
-    ("(--max-equations or --limit equations=N, `How::max_equations`, `Limits::equations`)", "in the library for Rust"),
-    ("(--max-equations or --limit equations=N, `Limits::equations`)", "in the library for Rust"),
+    (
+        "(--max-equations or --limit equations=N, `How::max_equations`, `Limits::equations`)",
+        "with equations= where a question takes limits",
+    ),
     (" (--technique backward)", ""),
     ("or insist on exact numbers with --exact", "or insist on exact numbers with numbers=\"exact\""),
     ("or run with --exact", "or ask with numbers=\"exact\""),

@@ -10,10 +10,8 @@ use crease_core::Limits;
 use egg::{Id, Language};
 use std::collections::{BTreeSet, HashMap};
 
-/// A class of which more terms are kept than this is cut to the lightest of them.
-const CHOICES: usize = 400;
-/// How often choices are evaluated while single ones are changed.
-const CHANGES: usize = 60_000;
+/// So many changes, and so many steps of the search, go by between two looks at the clock: little enough to be done although time is up.
+const UNWATCHED: usize = 60_000;
 
 /// One way to compute a class.
 #[derive(Debug)]
@@ -42,29 +40,24 @@ pub struct Extracted {
 /// The cheapest terms for the roots that were found; nothing if the dictionary cannot express one of them.
 ///
 /// After the deadline, sharing is seen to only where that takes little time.
-pub fn extract(
-    graph: &Graph,
-    roots: &[Id],
-    weights: &mut Weights<'_>,
-    steps: usize,
-    limits: &Limits,
-) -> Option<Extracted> {
-    let problem = Problem::new(graph, roots, weights)?;
+pub fn extract(graph: &Graph, roots: &[Id], weights: &mut Weights<'_>, limits: &Limits) -> Option<Extracted> {
+    let problem = Problem::new(graph, roots, weights, limits.saturation.alternatives)?;
     let mut chosen = problem.greedy(limits).unwrap_or_else(|| problem.trees());
     let mut best = problem.weight(&chosen).or_else(|| {
         chosen = problem.trees();
         problem.weight(&chosen)
     })?;
-    problem.improve(&mut chosen, &mut best);
-    let optimal = Search::new(&problem, best, steps).run(&mut chosen);
-    problem.improve(&mut chosen, &mut best);
+    problem.improve(&mut chosen, &mut best, limits);
+    let optimal = Search::new(&problem, best, limits).run(&mut chosen);
+    problem.improve(&mut chosen, &mut best, limits);
     let order = problem.order(&chosen)?;
     let term = |c: u32| (problem.ids[c as usize], problem.choices[c as usize][chosen[c as usize]].node.clone());
     Some(Extracted { terms: order.into_iter().map(term).collect(), optimal })
 }
 
 impl Problem {
-    fn new(graph: &Graph, roots: &[Id], weights: &mut Weights<'_>) -> Option<Self> {
+    /// The choices for what these roots need, among so many terms for a class.
+    fn new(graph: &Graph, roots: &[Id], weights: &mut Weights<'_>, alternatives: usize) -> Option<Self> {
         // the classes that can be reached, in a fixed order
         let mut numbers: HashMap<Id, u32> = HashMap::new();
         let mut ids: Vec<Id> = Vec::new();
@@ -92,12 +85,12 @@ impl Problem {
             choices.push(list);
         }
         let mut problem = Problem { choices, roots: root_numbers, ids };
-        problem.settle()?;
+        problem.settle(alternatives)?;
         Some(problem)
     }
 
-    /// Drops what needs a class that cannot be computed, or more than another choice; nothing if a root is lost.
-    fn settle(&mut self) -> Option<()> {
+    /// Drops what needs a class that cannot be computed, or more than another choice, and of what is left all but the lightest; nothing if a root is lost.
+    fn settle(&mut self, alternatives: usize) -> Option<()> {
         let mut possible = vec![false; self.choices.len()];
         loop {
             let mut changed = false;
@@ -122,7 +115,7 @@ impl Problem {
             let mut kept: Vec<Choice> = Vec::new();
             for choice in list.drain(..) {
                 let worse = kept.iter().any(|k| k.weight <= choice.weight && within(&k.children, &choice.children));
-                if !worse && kept.len() < CHOICES {
+                if !worse && kept.len() < alternatives.max(1) {
                     kept.push(choice);
                 }
             }
@@ -245,8 +238,8 @@ impl Problem {
     }
 
     /// Changes single choices for as long as that helps.
-    fn improve(&self, chosen: &mut [usize], best: &mut u64) {
-        let mut left = CHANGES;
+    fn improve(&self, chosen: &mut [usize], best: &mut u64, limits: &Limits) {
+        let mut left = limits.saturation.changes;
         loop {
             let Some(order) = self.order(chosen) else { return };
             let mut changed = false;
@@ -257,7 +250,7 @@ impl Problem {
                     if i == before {
                         continue;
                     }
-                    if left == 0 {
+                    if left == 0 || is_stopped(limits, limits.saturation.changes - left) {
                         return;
                     }
                     left -= 1;
@@ -275,6 +268,11 @@ impl Problem {
     }
 }
 
+/// Whether time is up, looked at now and then.
+fn is_stopped(limits: &Limits, steps: usize) -> bool {
+    steps > 0 && steps.is_multiple_of(UNWATCHED) && limits.stopped().is_some()
+}
+
 /// Whether all of `a` are in `b`; both in ascending order.
 fn within(a: &[u32], b: &[u32]) -> bool {
     let mut b = b.iter();
@@ -286,6 +284,8 @@ struct Search<'p> {
     problem: &'p Problem,
     best: u64,
     found: Option<HashMap<u32, usize>>,
+    limits: &'p Limits,
+    /// The steps that are left.
     steps: usize,
     /// The least that a class costs itself.
     least: Vec<u64>,
@@ -294,10 +294,11 @@ struct Search<'p> {
 }
 
 impl<'p> Search<'p> {
-    fn new(problem: &'p Problem, best: u64, steps: usize) -> Self {
+    fn new(problem: &'p Problem, best: u64, limits: &'p Limits) -> Self {
         let least = problem.choices.iter().map(|l| l.iter().map(|c| c.weight).min().unwrap_or(0)).collect();
         let pending = problem.roots.iter().copied().collect();
-        Search { problem, best, found: None, steps, least, chosen: HashMap::new(), pending }
+        let steps = limits.saturation.search;
+        Search { problem, best, found: None, limits, steps, least, chosen: HashMap::new(), pending }
     }
 
     /// Whether the search came to its end. What it found, if that is better, is written into `chosen`.
@@ -326,7 +327,7 @@ impl<'p> Search<'p> {
             if spent + choice.weight + rest >= self.best {
                 break; // they are in the order of their weights
             }
-            if self.steps == 0 {
+            if self.steps == 0 || is_stopped(self.limits, self.limits.saturation.search - self.steps) {
                 ended = false;
                 break;
             }

@@ -7,6 +7,7 @@
 use crate::horner::Horner;
 use crate::language::{Graph, Node, opaque};
 use crate::normal::Atoms;
+use crease_core::limits::SaturationLimits;
 use crease_core::op::infer;
 use crease_core::{Atom, Kink, Lane, Op, Program, Rational, Shape, Smooth};
 use egg::Id;
@@ -27,7 +28,7 @@ pub fn results(op: &Op, args: usize) -> usize {
 }
 
 /// The e-graph of a scalar program without calls, with its values in normal form beside it.
-pub fn load(p: &Program) -> Loaded {
+pub fn load(p: &Program, limits: &SaturationLimits) -> Loaded {
     let mut graph = Graph::default();
     let mut values: Vec<Id> = (0..p.inputs().len() as u32).map(|i| graph.add(Node::Input(i))).collect();
     for e in p.equations() {
@@ -36,7 +37,7 @@ pub fn load(p: &Program) -> Loaded {
         values.extend(new);
     }
     // a normal form for each value; those of operations without laws are the classes that are there already
-    let mut atoms = Atoms::default();
+    let mut atoms = Atoms::new(limits);
     if let Some(normal) = atoms.values(p, true) {
         let mut horner = Horner::new(&mut graph, &atoms, &values);
         for (&class, form) in values.iter().zip(&normal).skip(p.inputs().len()) {

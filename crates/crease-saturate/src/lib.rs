@@ -50,7 +50,7 @@ pub use verify::Verified;
 use crease_core::cost::{Price, Prices, cost_within, tally_within};
 use crease_core::dictionary::{Dictionary, LowerError, lower, outside};
 use crease_core::limits::Stop;
-use crease_core::{BuildError, CasesError, InlineError, Limits, Program, inline, scalarize, simplify};
+use crease_core::{BuildError, CasesError, InlineError, Limits, Program, inline_within, scalarize_within, simplify};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -74,7 +74,8 @@ pub struct Options<'a> {
     pub prices: &'a Prices,
     /// The operations that the result may use. A program that uses others is lowered first.
     pub dictionary: Dictionary,
-    /// The most terms and rounds, when to stop saturating and to go on with what there is, and the way to stop it.
+    /// The most terms and rounds, what single parts may take ([`SaturationLimits`](crease_core::limits::SaturationLimits)), when to stop saturating and to go on
+    /// with what there is, and the way to stop it.
     pub limits: Limits,
     /// The most equations of a region: a program with more is saturated piece by piece.
     pub region: usize,
@@ -282,7 +283,8 @@ pub fn simplest(p: &Program, options: &Options<'_>) -> Result<Simplest, Error> {
         result.offer(simplify(&result.program)?, Verified::Folded, options)?;
         return Ok(result);
     }
-    let flat = scalarize(&inline(&result.program)?)?;
+    let equations = options.limits.equations;
+    let flat = scalarize_within(&inline_within(&result.program, equations)?, equations)?;
     let found = regions::improve(&flat, options)?;
     result.limits = found.limits;
     result.optimal = found.optimal;

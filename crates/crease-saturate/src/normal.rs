@@ -8,15 +8,9 @@
 //! Equal normal forms prove that two programs agree wherever both are defined. Different ones prove nothing: max(a, max(b, c)) and
 //! max(max(a, b), c) differ. Deliberately absent: factoring, cancellation of common factors of several terms.
 
+use crease_core::limits::SaturationLimits;
 use crease_core::{Atom, Kink, Lane, Op, Program, Rational, Smooth};
 use std::collections::{BTreeMap, HashMap};
-
-/// The most terms of a polynomial.
-const TERMS: usize = 120;
-/// The largest exponent that is multiplied out.
-const EXPONENT: i32 = 24;
-/// The most bits of a coefficient.
-const BITS: usize = 2000;
 
 /// A product of powers of atoms, in the order of the atoms; no exponent is 0.
 pub type Monomial = Vec<(u32, i32)>;
@@ -49,21 +43,22 @@ impl Poly {
         Poly(sum)
     }
 
-    fn times(&self, other: &Poly) -> Option<Self> {
+    fn times(&self, other: &Poly, limits: &SaturationLimits) -> Option<Self> {
         let mut sum = BTreeMap::new();
         for (m, x) in &self.0 {
             for (n, y) in &other.0 {
                 add_term(&mut sum, product(m, n), x * y);
-                if sum.len() > TERMS {
+                if sum.len() > limits.monomials {
                     return None;
                 }
             }
         }
-        Poly(sum).checked()
+        Poly(sum).checked(limits)
     }
 
-    fn checked(self) -> Option<Self> {
-        (self.0.len() <= TERMS && self.0.values().all(|c| c.bits() <= BITS)).then_some(self)
+    fn checked(self, limits: &SaturationLimits) -> Option<Self> {
+        let short = |c: &Rational| c.bits() <= limits.coefficient;
+        (self.0.len() <= limits.monomials && self.0.values().all(short)).then_some(self)
     }
 }
 
@@ -124,13 +119,18 @@ pub enum Key {
 }
 
 /// The atoms of some normal forms: those that are compared share one table.
-#[derive(Default)]
 pub struct Atoms {
+    limits: SaturationLimits,
     keys: Vec<Key>,
     ids: HashMap<Key, u32>,
 }
 
 impl Atoms {
+    /// None yet, for normal forms within these limits.
+    pub fn new(limits: &SaturationLimits) -> Self {
+        Atoms { limits: *limits, keys: Vec::new(), ids: HashMap::new() }
+    }
+
     pub fn key(&self, id: u32) -> &Key {
         &self.keys[id as usize]
     }
@@ -171,11 +171,11 @@ impl Atoms {
     fn results(&mut self, op: &Op, args: &[Poly], count: usize) -> Option<Vec<Poly>> {
         let minus = -Rational::ONE;
         let one = match op {
-            Op::Add => args[0].plus(&Rational::ONE, &args[1]).checked()?,
-            Op::Sub => args[0].plus(&minus, &args[1]).checked()?,
+            Op::Add => args[0].plus(&Rational::ONE, &args[1]).checked(&self.limits)?,
+            Op::Sub => args[0].plus(&minus, &args[1]).checked(&self.limits)?,
             Op::Neg => args[0].scaled(&minus),
-            Op::Mul => args[0].times(&args[1])?,
-            Op::Div => args[0].times(&self.inverse(&args[1])?)?,
+            Op::Mul => args[0].times(&args[1], &self.limits)?,
+            Op::Div => args[0].times(&self.inverse(&args[1])?, &self.limits)?,
             Op::Smooth(Smooth::Inv) => self.inverse(&args[0])?,
             Op::Smooth(Smooth::Power(k)) => self.power(&args[0], *k)?,
             Op::Kink(kink) => match self.kink(kink, args)? {
@@ -210,10 +210,10 @@ impl Atoms {
         let value = match kink {
             Kink::Relu => self.relu(&args[0])?,
             Kink::Abs => self.abs(&args[0])?,
-            Kink::TimesRelu => args[0].times(&self.relu(&args[1])?)?,
+            Kink::TimesRelu => args[0].times(&self.relu(&args[1])?, &self.limits)?,
             Kink::LeakyRelu(slope) => {
                 let bend = self.relu(&args[0])?.scaled(&(&Rational::ONE - slope));
-                bend.plus(slope, &args[0]).checked()?
+                bend.plus(slope, &args[0]).checked(&self.limits)?
             }
             Kink::Max(Lane::Args) => fold(self, args, Self::max)?,
             Kink::Min(Lane::Args) => fold(self, args, Self::min)?,
@@ -221,7 +221,7 @@ impl Atoms {
             Kink::OrderStatistic(Lane::Args, k) if k + 1 == args.len() => fold(self, args, Self::max)?,
             Kink::Norm1(Lane::Args) => {
                 let sizes = args.iter().map(|a| self.abs(a)).collect::<Option<Vec<_>>>()?;
-                sizes.iter().fold(Poly::default(), |sum, x| sum.plus(&Rational::ONE, x)).checked()?
+                sizes.iter().fold(Poly::default(), |sum, x| sum.plus(&Rational::ONE, x)).checked(&self.limits)?
             }
             Kink::NormInf(Lane::Args) => {
                 let sizes = args.iter().map(|a| self.abs(a)).collect::<Option<Vec<_>>>()?;
@@ -234,7 +234,7 @@ impl Atoms {
                 for row in matrix.chunks(columns) {
                     let mut sum = Poly::default();
                     for (a, x) in row.iter().zip(x) {
-                        sum = sum.plus(&Rational::ONE, &a.times(x)?).checked()?;
+                        sum = sum.plus(&Rational::ONE, &a.times(x, &self.limits)?).checked(&self.limits)?;
                     }
                     products.push(sum);
                 }
@@ -246,17 +246,17 @@ impl Atoms {
     }
 
     fn abs(&mut self, a: &Poly) -> Option<Poly> {
-        self.relu(a)?.scaled(&Rational::from(2)).plus(&-Rational::ONE, a).checked()
+        self.relu(a)?.scaled(&Rational::from(2)).plus(&-Rational::ONE, a).checked(&self.limits)
     }
 
     fn max(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
         let over = self.relu(&a.plus(&-Rational::ONE, b))?;
-        b.plus(&Rational::ONE, &over).checked()
+        b.plus(&Rational::ONE, &over).checked(&self.limits)
     }
 
     fn min(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
         let over = self.relu(&a.plus(&-Rational::ONE, b))?;
-        a.plus(&-Rational::ONE, &over).checked()
+        a.plus(&-Rational::ONE, &over).checked(&self.limits)
     }
 
     fn relu(&mut self, a: &Poly) -> Option<Poly> {
@@ -267,11 +267,11 @@ impl Atoms {
             return Some(Poly::default());
         }
         let (_, leading) = a.0.last_key_value()?;
-        let w = a.scaled(&leading.inv()?).checked()?;
+        let w = a.scaled(&leading.inv()?).checked(&self.limits)?;
         let relu = self.poly(Key::Relu(w.clone()));
         let size = leading.abs();
         let turned = if leading.is_negative() { relu.plus(&-Rational::ONE, &w) } else { relu };
-        turned.scaled(&size).checked()
+        turned.scaled(&size).checked(&self.limits)
     }
 
     /// Whether a polynomial is seen to be never negative.
@@ -290,7 +290,7 @@ impl Atoms {
         if a.0.len() == 1 {
             return Some(Poly(BTreeMap::from([(m.iter().map(|&(id, k)| (id, -k)).collect(), inverse)])));
         }
-        let group = self.poly(Key::Group(a.scaled(&inverse).checked()?));
+        let group = self.poly(Key::Group(a.scaled(&inverse).checked(&self.limits)?));
         let (m, _) = group.0.last_key_value()?;
         Some(Poly(BTreeMap::from([(m.iter().map(|&(id, k)| (id, -k)).collect(), inverse)])))
     }
@@ -300,17 +300,18 @@ impl Atoms {
             let inverse = self.inverse(a)?;
             return self.power(&inverse, k.checked_neg()?);
         }
+        let short = k.unsigned_abs() <= self.limits.exponent;
         if let [(m, c)] = a.0.iter().collect::<Vec<_>>()[..]
             && k > 0
         {
             let powers = m.iter().map(|&(id, e)| Some((id, e.checked_mul(k)?))).collect::<Option<Monomial>>()?;
-            let c = if c.is_one() { Rational::ONE } else { c.pow((k <= EXPONENT).then_some(k)?)? };
+            let c = if c.is_one() { Rational::ONE } else { c.pow(short.then_some(k)?)? };
             return Some(Poly(BTreeMap::from([(powers, c)])));
         }
-        if k > EXPONENT {
+        if !short {
             return None;
         }
-        (0..k).try_fold(Poly::constant(Rational::ONE), |product, _| product.times(a))
+        (0..k).try_fold(Poly::constant(Rational::ONE), |product, _| product.times(a, &self.limits))
     }
 }
 
@@ -329,7 +330,7 @@ mod tests {
     fn same(a: &str, b: &str) -> bool {
         let names = "0 * (x + y + z + w) + ";
         let read = |text: &str| parse_expression(&format!("{names}({text})"), &|_| None).expect("an expression");
-        let mut atoms = Atoms::default();
+        let mut atoms = Atoms::new(&SaturationLimits::DEFAULT);
         let (p, q) = (atoms.outputs(&read(a)), atoms.outputs(&read(b)));
         p.is_some() && p == q
     }

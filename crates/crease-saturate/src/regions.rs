@@ -13,9 +13,6 @@ use crease_core::dictionary::outside;
 use crease_core::{Atom, BuildError, Builder, Program, Value, simplify};
 use std::collections::{BTreeSet, HashMap};
 
-/// How often a program of one region is saturated, as long as it gets cheaper.
-const AGAIN: usize = 4;
-
 /// A scalar program that was improved.
 pub struct Improved {
     pub program: Program,
@@ -41,7 +38,7 @@ pub fn improve(p: &Program, o: &Options<'_>) -> Result<Improved, BuildError> {
     };
     if improved.program.len() <= o.region {
         // what was found is a better place to start from
-        for _ in 0..AGAIN {
+        for _ in 0..o.limits.saturation.again {
             let s = saturate(&improved.program, o)?;
             improved.iterations = improved.iterations.max(s.iterations);
             improved.nodes += s.nodes;

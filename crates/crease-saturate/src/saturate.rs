@@ -13,9 +13,6 @@ use crease_core::{BuildError, Program};
 use egg::{BackoffScheduler, Rewrite, RewriteScheduler};
 use std::collections::BTreeSet;
 
-/// Steps of the search for the cheapest terms.
-const SEARCH: usize = 60_000;
-
 /// How saturation of one region ended.
 pub struct Saturated {
     /// The cheapest program found; nothing if the dictionary cannot say it.
@@ -29,10 +26,10 @@ pub struct Saturated {
 
 /// Saturates and extracts.
 pub fn saturate(p: &Program, o: &Options<'_>) -> Result<Saturated, BuildError> {
-    let Loaded { mut graph, roots } = load(p);
+    let Loaded { mut graph, roots } = load(p, &o.limits.saturation);
     let laws: Vec<Rewrite<_, _>> = laws();
     let mut scheduler: Box<dyn RewriteScheduler<Node, Facts>> =
-        Box::new(BackoffScheduler::default().with_initial_match_limit(2000).with_ban_length(3));
+        Box::new(BackoffScheduler::default().with_initial_match_limit(o.limits.saturation.matches).with_ban_length(3));
     let mut limits = BTreeSet::new();
     let mut iterations = 0;
     'iterate: loop {
@@ -85,7 +82,7 @@ pub fn saturate(p: &Program, o: &Options<'_>) -> Result<Saturated, BuildError> {
     let mut best = None;
     for &dictionary in within(o.dictionary) {
         let mut weights = Weights::new(p, o.prices, dictionary);
-        let Some(extracted) = extract(&graph, &roots, &mut weights, SEARCH, &o.limits) else { continue };
+        let Some(extracted) = extract(&graph, &roots, &mut weights, &o.limits) else { continue };
         // what cannot be written down is not found
         let Some(q) = emit(p, &graph, &extracted, &roots)? else { continue };
         let price = cost(&q).at(o.prices);

@@ -13,12 +13,14 @@
 //! 4. The points of evaluation: a test and no more.
 
 use crate::normal::Atoms;
-use crease_core::Limits;
-use crease_core::local::localize;
+use crease_core::limits::SaturationLimits;
+use crease_core::local::{Precision, localize_within};
 use crease_core::number::{Field61, Mixed, NumberError};
 use crease_core::random::SplitMix64;
+use crease_core::run::Unobserved;
 use crease_core::{
-    Atom, BuildError, Builder, Kink, Lane, Number, Op, Program, Rational, RunFault, Smooth, Tensor, run,
+    Atom, BuildError, Builder, Cancel, Kink, Lane, Limits, Number, Op, Program, Rational, RunError, RunFault, Smooth,
+    Tensor, run_with,
 };
 use crease_oracles::{Effort, Verdict, differentiable};
 use std::cmp::Ordering;
@@ -130,38 +132,37 @@ impl fmt::Display for Verified {
     }
 }
 
-/// How many points are tried, and how many of them must be in the domain.
-const POINTS: usize = 48;
+/// How many of the points must be in the domain.
 const ENOUGH: usize = 12;
 /// How wide enclosures may be, relative to what they enclose where that is above 1.
 const WIDTH: f64 = 1e-6;
 /// Evaluations in the prime field.
 const FIELD_POINTS: u32 = 4;
-/// Conflicts of the search through cones.
-const CONFLICTS: u64 = 20_000;
-/// Exact values of rational functions of a higher degree than this are not looked at.
-const DEGREE: u64 = 200;
 
 /// Compares two scalar programs of the same inputs.
+///
+/// When time is up, the least is done that verifies what was found: no more points than must be in the domain, the few of the prime field, normal forms.
 pub fn verify(p: &Program, q: &Program, seed: u64, limits: &Limits) -> Verified {
     if p == q {
         return Verified::Unchanged;
     }
     let degree = degree(p).zip(degree(q)).map(|(a, b)| a.max(b));
     let tested = match degree {
-        Some(d) if d > DEGREE => Ok(Verified::Not("its degree is too high for exact evaluation".into())),
-        _ => at_points(p, q, seed),
+        Some(d) if d > limits.saturation.degree => {
+            Ok(Verified::Not("its degree is too high for exact evaluation".into()))
+        }
+        _ => at_points(p, q, seed, limits),
     };
     let tested = match tested {
         Ok(tested) => tested,
         Err(Different(how)) => return Verified::Not(how),
     };
-    let certain = match degree.map(|d| in_field(p, q, seed, d)) {
+    let certain = match degree.map(|d| in_field(p, q, seed, d, limits)) {
         Some(Err(Different(how))) => return Verified::Not(how),
         Some(Ok(certain)) => certain,
         None => None,
     };
-    let mut atoms = Atoms::default();
+    let mut atoms = Atoms::new(&limits.saturation);
     if let (Some(a), Some(b)) = (atoms.outputs(p), atoms.outputs(q))
         && a == b
     {
@@ -178,10 +179,10 @@ pub fn verify(p: &Program, q: &Program, seed: u64, limits: &Limits) -> Verified 
 struct Different(String);
 
 /// Random points: small numbers with many ties first, then generic ones.
-fn points(p: &Program, seed: u64) -> impl Iterator<Item = Vec<Rational>> + use<> {
+fn points(p: &Program, seed: u64, how_many: usize) -> impl Iterator<Item = Vec<Rational>> + use<> {
     let mut rng = SplitMix64::new(seed ^ 0x5eed);
     let n = p.inputs().len();
-    (0..POINTS).map(move |k| {
+    (0..how_many).map(move |k| {
         let coordinate = |rng: &mut SplitMix64| {
             let small = rng.below(9) as i64 - 4;
             match k % 3 {
@@ -196,20 +197,34 @@ fn points(p: &Program, seed: u64) -> impl Iterator<Item = Vec<Rational>> + use<>
     })
 }
 
+/// The limits of a single evaluation. When to stop is looked at between them: what is stopped inside of one would seem to have no value.
+fn of_one(limits: &Limits) -> Limits {
+    Limits { deadline: None, cancel: Cancel::default(), ..limits.clone() }
+}
+
 /// Compares at points. What fails to be evaluated is no difference, unless it can be for one of the programs only.
-fn at_points(p: &Program, q: &Program, seed: u64) -> Result<Verified, Different> {
+fn at_points(p: &Program, q: &Program, seed: u64, limits: &Limits) -> Result<Verified, Different> {
+    let one = of_one(limits);
     let (mut good, mut exact) = (0, true);
     let mut last_fault = String::new();
-    for x in points(p, seed) {
+    let mut tried = 0;
+    for x in points(p, seed, limits.saturation.compared) {
+        // where hardly any point is in the domain, nobody waits for more of them than there usually are
+        let least = good >= ENOUGH || tried >= SaturationLimits::DEFAULT.compared;
+        if least && limits.stopped().is_some() {
+            break;
+        }
+        tried += 1;
         let x: Vec<Tensor<Mixed>> = x.into_iter().map(|c| Tensor::scalar(Mixed::exactly(c))).collect();
-        let (a, b) = match (run(p, &x), run(q, &x)) {
+        let (a, b) = match (evaluated(p, &x, &one), evaluated(q, &x, &one)) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(e), _) => {
                 last_fault = e.to_string();
                 continue;
             }
-            // enclosures may be too wide in one of them only
-            (Ok(_), Err(e)) if matches!(e.fault, RunFault::Number(NumberError::Undecided | NumberError::TooLarge)) => {
+            // enclosures may be too wide in one of them only, or its run too long
+            (Ok(_), Err(e)) if is_too_much(&e.fault) => {
+                last_fault = e.to_string();
                 continue;
             }
             (Ok(_), Err(e)) => return Err(Different(format!("the result fails where the program does not: {e}"))),
@@ -237,9 +252,23 @@ fn at_points(p: &Program, q: &Program, seed: u64) -> Result<Verified, Different>
     }
     if good < ENOUGH {
         let why = if last_fault.is_empty() { "enclosures are too wide".into() } else { last_fault };
-        return Ok(Verified::Not(format!("it could be evaluated at {good} of {POINTS} points only: {why}")));
+        return Ok(Verified::Not(format!("it could be evaluated at {good} of {tried} points only: {why}")));
     }
     Ok(Verified::Tested { points: good, exact })
+}
+
+fn evaluated<N: Number>(p: &Program, x: &[Tensor<N>], limits: &Limits) -> Result<Vec<Tensor<N>>, RunError> {
+    run_with(p, x, limits, &mut Unobserved)
+}
+
+/// Whether a run failed for what it takes, and not for what the program is.
+fn is_too_much(fault: &RunFault) -> bool {
+    let too_much = [NumberError::Undecided, NumberError::TooLarge];
+    match fault {
+        RunFault::Number(e) => too_much.contains(e),
+        RunFault::TooLong { .. } | RunFault::TooLarge { .. } => true,
+        _ => false,
+    }
 }
 
 /// A bound on the degrees of numerators and denominators of all values; none if one is no rational function.
@@ -270,13 +299,14 @@ fn degree(p: &Program) -> Option<u64> {
 }
 
 /// Compares at random points of the prime field; nothing if the degree is too high or the field has no such constants.
-fn in_field(p: &Program, q: &Program, seed: u64, degree: u64) -> Result<Option<Verified>, Different> {
+fn in_field(p: &Program, q: &Program, seed: u64, degree: u64, limits: &Limits) -> Result<Option<Verified>, Different> {
+    let one = of_one(limits);
     let mut rng = SplitMix64::new(seed ^ 0xf1e1d);
     let mut points = 0u32;
     for _ in 0..2 * FIELD_POINTS {
         let x: Vec<_> = p.inputs().iter().map(|_| Tensor::scalar(Field61::new(rng.bits()))).collect();
         // a division by zero has hardly a chance; a constant that the prime divides fails everywhere
-        let (Ok(a), Ok(b)) = (run(p, &x), run(q, &x)) else { continue };
+        let (Ok(a), Ok(b)) = (evaluated(p, &x, &one), evaluated(q, &x, &one)) else { continue };
         if a != b {
             return Err(Different("the programs differ in a prime field".into()));
         }
@@ -295,11 +325,11 @@ fn in_field(p: &Program, q: &Program, seed: u64, degree: u64) -> Result<Option<V
 fn by_cones(p: &Program, q: &Program, seed: u64, limits: &Limits) -> Option<bool> {
     let difference = difference(p, q).ok()??;
     let origin = vec![Tensor::scalar(Rational::ZERO); difference.inputs().len()];
-    let model = localize(&difference, &origin).ok()?;
+    let model = localize_within(&difference, &origin, Precision::default(), limits).ok()?;
     if !model.is_exact() {
         return None;
     }
-    let limits = Limits { conflicts: CONFLICTS, ..limits.clone() };
+    let limits = Limits { conflicts: limits.conflicts.min(limits.saturation.cones), ..limits.clone() };
     let effort = Effort { limits, seed, proof: false, ..Effort::default() };
     for k in 0..difference.outputs().len() {
         match differentiable(&model, k, &effort).ok()?.verdict {

@@ -22,7 +22,8 @@
 
 use crate::Error;
 use crease_core::differentiate::{self, How, Mode, Selection};
-use crease_core::{KinkHit, Program, Shape, Tensor, Var, kinks, run, trace, trace_shapes};
+use crease_core::run::Unobserved;
+use crease_core::{KinkHit, Limits, Program, RunError, Shape, Tensor, Var, kinks_with, run_with, trace, trace_shapes};
 use std::sync::OnceLock;
 
 /// The gradient of a function of several numbers, by backprop.
@@ -146,6 +147,7 @@ where
 pub struct Function {
     program: Program,
     how: How,
+    limits: Limits,
     backprop: OnceLock<Program>,
     jvp: OnceLock<Program>,
     vjp: OnceLock<Program>,
@@ -173,6 +175,7 @@ impl Function {
         Function {
             program,
             how,
+            limits: Limits::default(),
             backprop: OnceLock::new(),
             jvp: OnceLock::new(),
             vjp: OnceLock::new(),
@@ -221,7 +224,21 @@ impl Function {
     /// # Ok::<(), crease::Error>(())
     /// ```
     pub fn select(self, selection: Selection) -> Self {
-        Function::new(self.program, self.how.select(selection))
+        Function::new(self.program, self.how.select(selection)).within(&self.limits)
+    }
+
+    /// The same function, which is derived and run within these limits, and stopped by them: the [`Limits::default`] where none are told.
+    ///
+    /// ```
+    /// use crease::{Function, Limits};
+    /// let f = Function::trace(1, |x| x[0] * x[0] * x[0])?;
+    /// assert_eq!(f.value(&[2.0])?, 8.0);
+    /// let short = f.clone().within(&Limits { steps: 5, ..Limits::default() });
+    /// assert!(short.value(&[2.0]).unwrap_err().to_string().contains("more than the limit of 5"));
+    /// # Ok::<(), crease::Error>(())
+    /// ```
+    pub fn within(self, limits: &Limits) -> Self {
+        Function { limits: limits.clone(), ..self }
     }
 
     /// The program that computes the function.
@@ -257,7 +274,7 @@ impl Function {
     /// # Ok::<(), crease::Error>(())
     /// ```
     pub fn values(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
-        Ok(flat(run(&self.program, &self.point(x)?)?))
+        Ok(flat(self.run(&self.program, &self.point(x)?)?))
     }
 
     /// The value of the one output.
@@ -298,8 +315,8 @@ impl Function {
     /// # Ok::<(), crease::Error>(())
     /// ```
     pub fn value_and_grad(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
-        let derived = derived(&self.backprop, || differentiate::backprop(&self.program, &self.how))?;
-        let mut all = flat(run(derived, &self.point(x)?)?);
+        let derived = derived(&self.backprop, || differentiate::backprop(&self.program, &self.bounded()))?;
+        let mut all = flat(self.run(derived, &self.point(x)?)?);
         let gradient = all.split_off(1);
         Ok((all[0], gradient))
     }
@@ -313,10 +330,10 @@ impl Function {
     /// # Ok::<(), crease::Error>(())
     /// ```
     pub fn jvp(&self, x: &[f64], direction: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let derived = derived(&self.jvp, || differentiate::jvp(&self.program, &self.how))?;
+        let derived = derived(&self.jvp, || differentiate::jvp(&self.program, &self.bounded()))?;
         let mut inputs = self.point(x)?;
         inputs.extend(split("the direction", &self.input_shapes(), direction)?);
-        let mut values = run(derived, &inputs)?;
+        let mut values = self.run(derived, &inputs)?;
         let derivatives = values.split_off(self.program.outputs().len());
         Ok((flat(values), flat(derivatives)))
     }
@@ -330,10 +347,10 @@ impl Function {
     /// # Ok::<(), crease::Error>(())
     /// ```
     pub fn vjp(&self, x: &[f64], weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let derived = derived(&self.vjp, || differentiate::vjp(&self.program, &self.how))?;
+        let derived = derived(&self.vjp, || differentiate::vjp(&self.program, &self.bounded()))?;
         let mut inputs = self.point(x)?;
         inputs.extend(split("the list of weights", &self.output_shapes(), weights)?);
-        let mut values = run(derived, &inputs)?;
+        let mut values = self.run(derived, &inputs)?;
         let adjoints = values.split_off(self.program.outputs().len());
         Ok((flat(values), flat(adjoints)))
     }
@@ -350,8 +367,8 @@ impl Function {
         let outputs = self.output_shapes();
         let total: usize = outputs.iter().map(Shape::len).sum();
         let mode = if total <= self.program.dimension() { Mode::Backward } else { Mode::Forward };
-        let derived = derived(&self.jacobian, || differentiate::jacobian(&self.program, &self.how, mode))?;
-        let all = run(derived, &self.point(x)?)?;
+        let derived = derived(&self.jacobian, || differentiate::jacobian(&self.program, &self.bounded(), mode))?;
+        let all = self.run(derived, &self.point(x)?)?;
         Ok(rows(&all[outputs.len()..], &outputs, &self.input_shapes()))
     }
 
@@ -364,8 +381,8 @@ impl Function {
     /// # Ok::<(), crease::Error>(())
     /// ```
     pub fn hessian(&self, x: &[f64]) -> Result<Vec<Vec<f64>>, Error> {
-        let derived = derived(&self.hessian, || differentiate::hessian(&self.program, &self.how))?;
-        let all = run(derived, &self.point(x)?)?;
+        let derived = derived(&self.hessian, || differentiate::hessian(&self.program, &self.bounded()))?;
+        let all = self.run(derived, &self.point(x)?)?;
         let inputs = self.input_shapes();
         Ok(rows(&all, &inputs, &inputs))
     }
@@ -381,7 +398,16 @@ impl Function {
     /// # Ok::<(), crease::Error>(())
     /// ```
     pub fn kinks(&self, x: &[f64]) -> Result<Vec<KinkHit>, Error> {
-        Ok(kinks(&self.program, &self.point(x)?)?.1)
+        Ok(kinks_with(&self.program, &self.point(x)?, &self.limits)?.1)
+    }
+
+    /// How it is differentiated, within the limits.
+    fn bounded(&self) -> How {
+        self.how.clone().within(&self.limits)
+    }
+
+    fn run(&self, p: &Program, inputs: &[Tensor<f64>]) -> Result<Vec<Tensor<f64>>, RunError> {
+        run_with(p, inputs, &self.limits, &mut Unobserved)
     }
 
     fn input_shapes(&self) -> Vec<Shape> {

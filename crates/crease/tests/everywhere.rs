@@ -1,7 +1,8 @@
 //! All lines of an inspection from one call: where no kink is met, at a kink, at a jump and where the program is singular, exactly and in floats.
 
-use crease::inspect::{Ask, Inspection, Meaning, Numbers, Status, inspect};
-use crease::{Limits, Program, Rational};
+use crease::inspect::{Ask, Inspection, Meaning, Numbers, Status, Task, inspect, singular_places};
+use crease::{Cancel, Function, How, Limits, Program, Rational, Selection, Tensor};
+use std::time::Duration;
 
 fn program(text: &str) -> Program {
     crease::formats::parse_expression(text, &|_| None).unwrap()
@@ -120,4 +121,54 @@ fn what_is_not_asked_says_why() {
     assert!(i.verdict().is_none() && matches!(i.meaning(), Meaning::Unknown(_)));
     let i = inspect(&p, &[2.0], &Ask { jacobian: true, ..Ask::default() }).unwrap();
     assert!(i.verdict().is_none() && matches!(i.meaning(), Meaning::NotAsked));
+}
+
+/// The time for the question is over when somebody judges; what stops the question stops judging as well.
+#[test]
+fn judging_takes_its_own_time_and_is_cancelled() {
+    let p = program("max(x, y, z)");
+    let middle = [0.25, 0.25, 0.5];
+    let cancel = Cancel::new();
+    let limits = Limits::default().within(Duration::from_secs(60)).cancelled_by(&cancel);
+    let ask = |limits: Limits| Ask { limits, ..Ask::default() };
+    let i = inspect(&p, &[1.0; 3], &ask(limits)).unwrap();
+    let late = inspect(&p, &[1.0; 3], &ask(Limits::default().within(Duration::from_millis(200)))).unwrap();
+    assert_eq!(i.judge(&middle), Status::Clarke);
+    cancel.stop();
+    assert!(!matches!(i.judge(&middle), Status::Gradient | Status::Clarke | Status::Outside), "{:?}", i.judge(&middle));
+    std::thread::sleep(Duration::from_millis(250));
+    assert_eq!(late.judge(&middle), Status::Clarke);
+}
+
+/// Differentiation keeps to the limits of the question, unless it is told a limit of its own.
+#[test]
+fn equations_are_a_limit_of_the_question() {
+    let text = "program square(x) = x * x\nprogram f(x) {\n  let y = square(x)\n  let z = square(y)\n  return square(z) + relu(z)\n}\n";
+    let module = crease::formats::parse(text).unwrap();
+    let p = module.main();
+    let with = |how: How, equations| {
+        let limits = Limits { equations, ..Limits::default() };
+        inspect(p, &[1.0], &Ask { how, limits, ..Ask::default() }).map_err(|e| e.to_string())
+    };
+    assert_eq!(with(How::default(), 100).unwrap().gradient(), [12.0]);
+    let error = with(How::default(), 3).unwrap_err();
+    assert!(error.contains("more than the limit of 3;") && error.contains("--limit equations=N"), "{error}");
+    assert!(with(How::default().max_equations(3), 100).is_err());
+    assert_eq!(with(How::default().max_equations(100), 3).unwrap().gradient(), [12.0]);
+    let few = Limits { equations: 3, ..Limits::default() };
+    assert!(singular_places(p, &[Tensor::scalar(1.0)], &How::default(), &few).is_err());
+    let f = Function::from(Program::clone(p));
+    assert_eq!(f.clone().within(&few).value(&[1.0]).unwrap(), 2.0);
+    assert!(f.clone().within(&few).grad(&[1.0]).is_err());
+    // another selection keeps the limits
+    assert!(f.within(&few).select(Selection::torch()).grad(&[1.0]).is_err());
+}
+
+#[test]
+fn how_many_points_are_exact_is_a_limit() {
+    let p = program("x + 1");
+    let task = Task { program: &p, watched: None };
+    let exact = |exact_points| task.exact_points(&Limits { exact_points, ..Limits::default() });
+    assert_eq!([Limits::DEFAULT.exact_points, 100, 0].map(exact), [16_384, 100, 1]);
+    assert_eq!(task.exact_points(&Limits { exact_operations: 50, ..Limits::default() }), 50);
 }

@@ -167,7 +167,7 @@ impl Export {
             outputs: &names,
             about: &about,
             facts: &facts,
-            max_equations: how.max_equations,
+            max_equations: self.how.max_equations,
         };
         let bytes = write_onnx(p, &options).map_err(told)?;
         let shape = |dims: &[usize]| dims.to_vec();

@@ -89,7 +89,8 @@ impl Grad {
             let source = self.source.load_for(&mut points)?;
             let (p, derived) = derive(&source.program, &ask).map_err(fault::inspect)?;
             if self.device.is_cuda() {
-                return device::gradients(&p, &derived, &ask.how, points, &source, self.json);
+                let how = ask.how.clone().within(&ask.limits);
+                return device::gradients(&p, &derived, &how, points, &source, self.json);
             }
             let task = Task { program: &derived, watched: Some(&p) };
             return many::run(&task, Some(&p), points, &ask, &source, self.json);

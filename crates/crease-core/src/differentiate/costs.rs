@@ -47,7 +47,7 @@ pub(crate) struct Prepared<'h> {
 impl<'h> Prepared<'h> {
     pub fn new(p: &Program, how: &'h How) -> Result<Self, DiffError> {
         let deriver = Deriver::to_count(p, how)?;
-        let program = prepare(p, |c| deriver.technique(c).is_some(), how.max_equations)?;
+        let program = prepare(p, |c| deriver.technique(c).is_some(), how.limits().equations)?;
         Ok(Prepared { deriver, program })
     }
 

@@ -33,7 +33,7 @@ pub use overhead::{Attained, Overhead, overhead};
 
 use crate::builder::{BuildError, Builder};
 use crate::flow::constants::CasesError;
-use crate::inline::{InlineError, MAX_INLINED};
+use crate::inline::InlineError;
 use crate::limits::{Cancel, Limits};
 use crate::program::{Atom, Program, Site};
 use crate::shape::{Layout, Shape};
@@ -81,30 +81,17 @@ impl Technique {
 /// let how = How::default().select(Selection::torch()).technique(Technique::Through).callee("solve", Technique::Forward);
 /// assert_eq!(how.technique_of("solve"), Technique::Forward);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct How {
     /// What is picked at kinks.
     pub selection: Selection,
     /// The most calls and equations to which the calls are expanded that are differentiated through, and the most that are looked at again because other arguments of calls are
-    /// constants.
-    pub max_equations: u64,
+    /// constants. Where nothing is told it is that of the limits that it is used with, [`Limits::equations`].
+    pub max_equations: Option<u64>,
     deadline: Option<Instant>,
     cancel: Cancel,
     technique: Technique,
     callees: HashMap<String, Technique>,
-}
-
-impl Default for How {
-    fn default() -> Self {
-        How {
-            selection: Selection::default(),
-            max_equations: MAX_INLINED,
-            deadline: None,
-            cancel: Cancel::default(),
-            technique: Technique::default(),
-            callees: HashMap::new(),
-        }
-    }
 }
 
 impl How {
@@ -114,21 +101,22 @@ impl How {
         self
     }
 
-    /// With another limit on the expansion of calls, which is [`MAX_INLINED`] by default.
+    /// With a limit of its own on the expansion of calls, whatever limits it is used with; without any it is [`MAX_INLINED`](crate::MAX_INLINED).
     pub fn max_equations(mut self, limit: u64) -> Self {
-        self.max_equations = limit;
+        self.max_equations = Some(limit);
         self
     }
 
-    /// With the limits that concern differentiation: [`Limits::equations`], and when to stop.
+    /// With the limits that concern differentiation: [`Limits::equations`], unless it has a limit of its own, and when to stop.
     ///
     /// ```
     /// use crease_core::{differentiate::How, Limits};
-    /// let how = How::default().within(&Limits { equations: 1000, ..Limits::default() });
-    /// assert_eq!(how.max_equations, 1000);
+    /// let limits = Limits { equations: 1000, ..Limits::default() };
+    /// assert_eq!(How::default().within(&limits).max_equations, Some(1000));
+    /// assert_eq!(How::default().max_equations(5).within(&limits).max_equations, Some(5));
     /// ```
     pub fn within(self, limits: &Limits) -> Self {
-        How { max_equations: limits.equations, ..self.stopped_by(limits) }
+        How { max_equations: self.max_equations.or(Some(limits.equations)), ..self.stopped_by(limits) }
     }
 
     /// To be stopped when these limits say so.
@@ -141,7 +129,8 @@ impl How {
     /// The limits that concern differentiation, as they were told; all others are the usual ones.
     pub fn limits(&self) -> Limits {
         let (deadline, cancel) = (self.deadline, self.cancel.clone());
-        Limits { equations: self.max_equations, deadline, cancel, ..Limits::DEFAULT }
+        let equations = self.max_equations.unwrap_or(Limits::DEFAULT.equations);
+        Limits { equations, deadline, cancel, ..Limits::DEFAULT }
     }
 
     /// With another technique for all callees.

@@ -129,7 +129,8 @@ pub fn localize(p: &Program, at: &[Tensor<Rational>]) -> Result<LocalModel, Loca
 }
 
 /// The local model of a program at a point. Where enclosures cannot tell which branch is taken, it is made again with twice the bits,
-/// up to the limit of the precision. Of the limits, it keeps to those of expansion and of time.
+/// up to the limit of the precision. Of the limits, it keeps to those of expansion and of time,
+/// and to what [`OracleLimits`](crate::limits::OracleLimits) says of tangents and squares.
 ///
 /// ```
 /// use crease_core::{cos, local::{localize_within, LocalError, Precision}, relu, sin, trace, Limits, Rational, Tensor};
@@ -229,7 +230,7 @@ pub(super) struct Localizer<'p> {
     pub model: LocalModel,
     pub zero: NodeId,
     precision: Precision,
-    limits: &'p Limits,
+    pub limits: &'p Limits,
     /// whether the program has an elementwise choice, so that what has no value may not be needed
     pub defers: bool,
     /// equations until somebody looks at the clock again

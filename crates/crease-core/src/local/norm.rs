@@ -12,13 +12,11 @@ use super::localize::{Local, LocalError, Localizer};
 use super::weigh::Tie;
 use super::{LocalModel, Node, NodeId, Stored};
 use crate::flow::curvature::Class;
+use crate::limits::OracleLimits;
 use crate::number::{Mixed, Number, Rational};
 use crate::op::{Op, Smooth};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
-
-/// How many terms a quadratic form may have, and how many steps it may take to find the forms that it is made of.
-const TERMS: usize = 100_000;
 
 /// A quadratic form: pairs of variables, and their coefficients.
 type Quadratic = Vec<((usize, usize), Rational)>;
@@ -191,8 +189,12 @@ impl Localizer<'_> {
     }
 
     /// What each of several nodes is as a multiple of one of them, if they all are.
-    fn multiples_of(&self, node: NodeId, all: impl Iterator<Item = NodeId>) -> Option<Vec<Rational>> {
-        let mut left = TERMS;
+    fn multiples_of(&self, node: NodeId, all: impl Iterator<Item = NodeId> + Clone) -> Option<Vec<Rational>> {
+        // a norm of one number is its absolute value whatever the limit is
+        if all.clone().all(|n| n == node) {
+            return Some(all.map(|_| Rational::ONE).collect());
+        }
+        let mut left = self.limits.oracles.squares;
         let mut form = |n: NodeId| match self.is_near(n) {
             // what is enclosed is a multiple of itself only
             true => Some(Form::variable(n.index())),
@@ -250,11 +252,24 @@ impl LocalModel {
     /// assert!(!model.is_exact() && model.without_norms(0).unwrap().is_exact());
     /// ```
     pub fn without_norms(&self, output: usize) -> Option<LocalModel> {
+        self.without_norms_within(output, OracleLimits::DEFAULT.squares)
+    }
+
+    /// [`without_norms`](Self::without_norms) with another limit on terms and visits, [`OracleLimits::squares`].
+    ///
+    /// ```
+    /// use crease_core::{local::localize, trace_shapes, Rational, Shape, Tensor};
+    /// let p = trace_shapes(&[Shape::vector(2).unwrap()], |x| vec![(-x[0]).norm2() - x[0].norm2()]).unwrap();
+    /// let model = localize(&p, &[Tensor::vector(vec![Rational::ZERO; 2]).unwrap()]).unwrap();
+    /// assert!(model.without_norms_within(0, 1000).is_some());
+    /// assert!(model.without_norms_within(0, 3).is_none());
+    /// ```
+    pub fn without_norms_within(&self, output: usize, squares: usize) -> Option<LocalModel> {
         if !self.has_norms() {
             return None;
         }
-        let same = self.same_norms();
-        let (one, mut left) = (Rational::ONE, TERMS);
+        let same = self.same_norms(squares);
+        let (one, mut left) = (Rational::ONE, squares);
         let (mut adjoints, mut kept) = (Sum::default(), Sum::default());
         adjoints.add_term(self.outputs.get(output)?.index(), &one, &one);
         // nodes are numbered so that arguments come first, and so do norms that others are multiples of
@@ -289,10 +304,10 @@ impl LocalModel {
     }
 
     /// Which norms are multiples of earlier ones, as functions of the direction.
-    fn same_norms(&self) -> HashMap<NodeId, (NodeId, Rational)> {
+    fn same_norms(&self, squares: usize) -> HashMap<NodeId, (NodeId, Rational)> {
         let mut same = HashMap::new();
         let mut known: HashMap<Quadratic, Vec<(Rational, NodeId)>> = HashMap::new();
-        let mut left = TERMS;
+        let mut left = squares;
         for i in self.directions..self.len() {
             let id = NodeId(i as u32);
             let Node::Norm(members) = self.node(id) else { continue };

@@ -16,7 +16,8 @@ use crate::run::RunFault;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
-/// How deep selections may be nested in branches of selections.
+/// How deep selections may be nested in branches of selections. No budget but what the stack has room for, since each is worked on inside of the one around it: to set it
+/// higher would not go further but end the process, so it is no limit of [`Limits`](crate::limits::Limits).
 const MAX_NESTED_SELECTIONS: usize = 200;
 
 /// A truth value near the point.

@@ -7,13 +7,10 @@ use crate::number::{Mixed, Number, NumberError};
 use crate::op::{Numbers, Op, Slope};
 use std::collections::HashMap;
 
-/// So many steps are taken to see that an argument moves.
-const FORM_STEPS: usize = 10_000;
-
 impl Localizer<'_> {
     /// Whether a node is certainly not 0 along some direction: a combination of coordinates that is not empty.
     fn moves(&self, node: NodeId) -> bool {
-        let mut left = FORM_STEPS;
+        let mut left = self.limits.oracles.tangents;
         let form = if self.is_near(node) { None } else { self.model.form_within(node, &HashMap::new(), &mut left) };
         form.is_some_and(|f| !f.is_zero() && f.terms().iter().all(|(i, _)| *i < self.model.dimension()))
     }

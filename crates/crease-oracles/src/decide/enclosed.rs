@@ -11,18 +11,17 @@ use crease_core::local::{LocalModel, Node, NodeId};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
 
-/// How many random directions are looked at beside those that are asked for.
-const DIRECTIONS: u32 = 4;
-
 pub(super) fn decide(session: &Session<'_>, effort: &Effort<'_>) -> Result<Decision, OracleError> {
     let (model, from) = (session.model(), session.from()?);
     let answer = |verdict, by, written| Ok(Decision { verdict, by, counts: SearchCounts::default(), written });
     let decided = |verdict, by| answer(verdict, by, None);
     let bits = model.precision().bits;
-    let unknown = |best| decided(Verdict::Unknown { limit: Limit::Bits(bits), best }, Argument::Nothing);
+    let unknown = |limit, best| decided(Verdict::Unknown { limit, best }, Argument::Nothing);
     let first = match session.clarke_element(effort.seed) {
         Ok(first) => first,
-        Err(OracleError::Undecided { .. } | OracleError::NoGenericDirection) => return unknown(Vec::new()),
+        Err(OracleError::Undecided { .. } | OracleError::NoGenericDirection) => {
+            return unknown(Limit::Bits(bits), Vec::new());
+        }
         Err(e) => return Err(e),
     };
     if model.kinks().is_empty() {
@@ -34,11 +33,12 @@ pub(super) fn decide(session: &Session<'_>, effort: &Effort<'_>) -> Result<Decis
     }
     match linear(session, from, effort)? {
         true => decided(Verdict::Yes(first), Argument::Rewriting),
-        false => unknown(vec![first]),
+        // where time was up, not all directions were looked at
+        false => unknown(effort.limits.stopped().map_or(Limit::Bits(bits), Limit::from), vec![first]),
     }
 }
 
-/// A gradient that is certainly not the first one.
+/// A gradient that is certainly not the first one: along the opposite direction, and until time is up along others.
 fn another(
     session: &Session<'_>,
     first: &ClarkeElement,
@@ -47,8 +47,9 @@ fn another(
     let differs =
         |e: &ClarkeElement| apart((&e.gradient, e.radius.as_deref()), (&first.gradient, first.radius.as_deref()));
     let opposite: Vec<Rational> = first.direction.iter().map(|x| -x).collect();
-    let seeds = 1..u64::from(effort.directions.max(1) + DIRECTIONS);
-    let others = seeds.map(|i| session.clarke_element(effort.seed.wrapping_add(i)).map(Some));
+    let seeds = 1..u64::from(effort.directions.max(1)) + u64::from(session.limits().enclosed_directions);
+    let others = seeds.take_while(|_| effort.limits.stopped().is_none());
+    let others = others.map(|i| session.clarke_element(effort.seed.wrapping_add(i)).map(Some));
     for found in std::iter::once_with(|| session.clarke_along(&opposite)).chain(others) {
         match found {
             Ok(Some(e)) if differs(&e) => return Ok(Some(e)),

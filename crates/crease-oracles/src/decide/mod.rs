@@ -26,6 +26,7 @@ mod theory;
 
 use crate::{ClarkeElement, OracleError, Session, certificate};
 use crease_core::Limits;
+use crease_core::limits::Stop;
 use crease_core::local::{Form, LocalModel, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
@@ -101,6 +102,15 @@ pub enum Limit {
     /// Coefficients of the model are enclosed, with so many bits.
     #[error("not all operations have exact values here, and enclosures of {0} bits do not tell")]
     Bits(u32),
+}
+
+impl From<Stop> for Limit {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Time => Limit::Time,
+            Stop::Cancelled => Limit::Stopped,
+        }
+    }
 }
 
 /// The answer.
@@ -340,6 +350,17 @@ fn near(
 }
 
 impl Decision {
+    /// That it is not known, where there was no search because what comes before it ended at a limit.
+    ///
+    /// ```
+    /// use crease_oracles::{Decision, Limit};
+    /// assert_eq!(Decision::unknown(Limit::Time).verdict.word(), "unknown");
+    /// ```
+    pub fn unknown(limit: Limit) -> Self {
+        let verdict = Verdict::Unknown { limit, best: Vec::new() };
+        Decision { verdict, by: Argument::Nothing, counts: SearchCounts::default(), written: None }
+    }
+
     /// The certificate of a yes or no, for the checker of the crate `crease-check`. There is none for an unknown, for a yes about a model
     /// that is not exact, and for a yes by search that was told not to record its proof.
     ///

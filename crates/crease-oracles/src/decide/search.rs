@@ -6,7 +6,7 @@ use super::signs::Signs;
 use super::theory::{Arithmetic, literal, number};
 use super::{Effort, Limit, Progress, SearchCounts};
 use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
-use crease_core::limits::{OracleLimits, Stop};
+use crease_core::limits::OracleLimits;
 use crease_core::local::Form;
 use crease_core::number::Rational;
 use std::cell::{Cell, RefCell};
@@ -128,9 +128,6 @@ impl Effort<'_> {
         if let Some(watch) = self.watch {
             watch(progress);
         }
-        self.limits.stopped().map(|stop| match stop {
-            Stop::Time => Limit::Time,
-            Stop::Cancelled => Limit::Stopped,
-        })
+        self.limits.stopped().map(Limit::from)
     }
 }

@@ -41,7 +41,7 @@ pub fn inspect<'p>(
     ask: &Ask<'_>,
 ) -> Result<Inspection<'p>, InspectError> {
     let inputs = point.inputs(program)?;
-    let limits = Limits { equations: ask.how.max_equations, ..ask.limits.clone() };
+    let limits = Limits { equations: ask.how.max_equations.unwrap_or(ask.limits.equations), ..ask.limits.clone() };
     // what cannot be counted is refused before it is differentiated, which may take longer
     let price = |p: &Program| Ok::<_, InspectError>(cost_within(p, &limits)?.at(&Prices::unit()));
     let before = match ask.output {
@@ -55,7 +55,7 @@ pub fn inspect<'p>(
         counted: price(&derived)?,
         theorem: match ask.jacobian {
             true => None,
-            false => Some(overhead(&p, &ask.how.clone().stopped_by(&limits), ask.mode, &Prices::unit())?),
+            false => Some(overhead(&p, &ask.how.clone().within(&limits), ask.mode, &Prices::unit())?),
         },
     };
     let smooth = computed.met.is_empty() && computed.certain;
@@ -69,6 +69,7 @@ pub fn inspect<'p>(
         (false, Mode::Forward) => "forprop",
     };
     let (how, directions, jacobian) = (ask.how.clone(), ask.directions, ask.jacobian);
+    // whoever judges a vector does so when the time for the question is long over: cells bound that search, and it is cancelled as the question is
     let search = Limits { cells: ask.limits.cells.min(ask.beside.0), deadline: None, ..ask.limits.clone() };
     let (only, right) = (None, None);
     let later = Later { inputs, seed: ask.seed, proof: ask.proof, beside: ask.beside, asked: OnceLock::new() };
@@ -110,7 +111,7 @@ pub fn derive<'p>(program: &'p Program, ask: &Ask<'_>) -> Result<(Cow<'p, Progra
         Some(k) => Cow::Owned(pick(program, k)?),
         None => Cow::Borrowed(program),
     };
-    let how = ask.how.clone().stopped_by(&ask.limits);
+    let how = ask.how.clone().within(&ask.limits);
     let derived = match (ask.jacobian, ask.mode) {
         (true, mode) => jacobian(&p, &how, mode),
         (_, Mode::Backward) => backprop(&p, &how),

@@ -19,9 +19,6 @@ use crease_engine::Compiled;
 use std::cell::OnceCell;
 use std::fmt;
 
-/// More points than this are not kept in memory to be computed exactly.
-const EXACT_POINTS: usize = 1 << 14;
-
 /// In which numbers to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbers {
@@ -174,7 +171,8 @@ impl Task<'_> {
     /// The most points that are few enough for exact numbers; reading a number counts as an operation.
     pub fn exact_points(&self, limits: &Limits) -> usize {
         let each = self.operations(limits).max(self.program.dimension() as u128).max(1);
-        usize::try_from(u128::from(limits.exact_operations) / each).map_or(EXACT_POINTS, |n| n.clamp(1, EXACT_POINTS))
+        let most = limits.exact_points.max(1);
+        usize::try_from(u128::from(limits.exact_operations) / each).map_or(most, |n| n.clamp(1, most))
     }
 
     /// The ties at point number `point`.

@@ -9,8 +9,8 @@
 use super::InspectError;
 use crease_core::differentiate::{self, How};
 use crease_core::{
-    Arithmetic, Atom, Builder, Limits, Op, Program, Rational, RunError, RunOptions, Shape, Site, Tensor, inline,
-    run_with, unroll,
+    Arithmetic, Atom, Builder, Limits, Op, Program, Rational, RunError, RunOptions, Shape, Site, Tensor, inline_within,
+    run_with, unroll_within,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -99,8 +99,9 @@ impl Walk<'_> {
         outputs: Vec<Vec<f64>>,
         depth: usize,
     ) -> Result<Vec<Vec<f64>>, InspectError> {
-        let p = &inline(&unroll(program).map_err(differentiate::DiffError::from)?)
-            .map_err(differentiate::DiffError::from)?;
+        let equations = self.limits.equations;
+        let unrolled = unroll_within(program, equations).map_err(differentiate::DiffError::from)?;
+        let p = &inline_within(&unrolled, equations).map_err(differentiate::DiffError::from)?;
         let mut values = inputs;
         for i in 0..p.len() {
             let e = p.equation(i);

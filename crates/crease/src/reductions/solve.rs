@@ -5,8 +5,8 @@
 //! against the clauses. If it is differentiable, the formula is not satisfiable, and the certificate says why.
 
 use super::{Cnf, ReductionError, model_from_direction, origin, sat_network, sat_program};
-use crease_core::Program;
-use crease_core::local::localize;
+use crease_core::local::{LocalError, Precision, localize_within};
+use crease_core::{Program, RunError, RunFault};
 use crease_oracles::{Decision, Effort, Limit, Verdict, differentiable};
 
 /// How a formula is written as a program.
@@ -74,8 +74,11 @@ pub struct Solved {
 /// ```
 pub fn solve(cnf: &Cnf, form: SatForm, effort: &Effort<'_>) -> Result<Solved, ReductionError> {
     let program = form.program(cnf)?;
-    let local = localize(&program, &origin(&program))?;
-    let decision = differentiable(&local, 0, effort)?;
+    let decision = match localize_within(&program, &origin(&program), Precision::default(), &effort.limits) {
+        Ok(local) => differentiable(&local, 0, effort)?,
+        Err(LocalError::Run(RunError { fault: RunFault::Stopped(stop), .. })) => Decision::unknown(stop.into()),
+        Err(e) => return Err(e.into()),
+    };
     let answer = match &decision.verdict {
         Verdict::Yes(_) => Satisfiability::Unsatisfiable,
         Verdict::Unknown { limit, .. } => Satisfiability::Unknown(*limit),

@@ -3,11 +3,11 @@
 
 use crate::sat::formulas;
 use crate::support::satisfiable;
-use crease::Limits;
 use crease::check::{Claim, check};
 use crease::formats::{Cnf, parse_dimacs};
-use crease::oracles::Effort;
+use crease::oracles::{Effort, Limit};
 use crease::reductions::{SatForm, Satisfiability, Solved, solve};
+use crease::{Cancel, Limits};
 use std::path::Path;
 
 /// Decides a formula, with the model and the certificate checked.
@@ -45,6 +45,20 @@ fn small_formulas_are_decided_as_all_assignments_say() {
         }
     }
     assert!(yes > 100 && no > 100, "{yes} satisfiable, {no} not");
+}
+
+/// The local model of a formula is made within the limits of the effort, too.
+#[test]
+fn a_stop_ends_it_before_the_search() {
+    // so large that somebody looks at the clock on the way
+    let clauses = (1..=3000).map(|k| vec![k, -(k % 3000 + 1), k % 2999 + 1]).collect();
+    let cnf = Cnf { variables: 3000, clauses };
+    let cancel = Cancel::new();
+    cancel.stop();
+    let limits = Limits::default().cancelled_by(&cancel);
+    let solved = solve(&cnf, SatForm::Lattice, &Effort { limits, ..Effort::default() }).unwrap();
+    assert_eq!(solved.answer, Satisfiability::Unknown(Limit::Stopped));
+    assert!(solved.decision.verdict.elements().is_empty() && solved.decision.certificate().is_none());
 }
 
 /// The verdicts of the public instances, where they are at hand.
