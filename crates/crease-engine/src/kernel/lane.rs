@@ -4,7 +4,7 @@
 //! are taken in the interpreter's order only where [`Agreement::Bits`](crate::Agreement::Bits) is asked for.
 
 use crate::float::{Float, maximum, slope};
-use crate::isa::{Isa, Kernel, dispatch};
+use crate::isa::{Isa, Kernel, Simd, dispatch};
 use crate::kernel::dots::Dots;
 use crease_core::Ties;
 use std::ops::Range;
@@ -247,10 +247,15 @@ impl<T: Float> Kernel for SumJoint<'_, T> {
     type Output = T;
     #[inline(always)]
     fn run<I: Isa>(self) -> T {
-        let at = self.at;
-        match self.relu {
-            true => sum_joint(self.xs, self.slopes, |x| (positive(x), slope(x, T::ZERO, at, T::ONE))) + T::ZERO,
-            false => sum_joint(self.xs, self.slopes, |x| (x.size(), sign(x, at))),
+        let SumJoint { xs, at, relu, slopes } = self;
+        let relus = |x| (positive(x), slope(x, T::ZERO, at, T::ONE));
+        let sizes = |x: T| (x.size(), sign(x, at));
+        // registers as large as a line of the caches lie in one, or in two
+        match (relu, size_of::<T>() * <T::V<I> as Simd<T>>::N >= LINE) {
+            (true, true) => sum_beside_lines(xs, slopes, relus) + T::ZERO,
+            (false, true) => sum_beside_lines(xs, slopes, sizes),
+            (true, false) => sum_joint(xs, slopes, relus) + T::ZERO,
+            (false, false) => sum_joint(xs, slopes, sizes),
         }
     }
 }
@@ -261,9 +266,29 @@ const LINE: usize = 64;
 /// So many numbers are read for a sum and then once more for slopes, while they are near.
 const NEAR: usize = 512;
 
-/// Sums as [`wide_sum`] does, and writes slopes beside it in registers that begin where a line of the caches does: else each of the widest would lie in two of them.
+/// Sums as [`wide_sum`] does, and writes slopes beside it.
 #[inline(always)]
 fn sum_joint<T: Float>(xs: &[T], slopes: &mut [T], f: impl Fn(T) -> (T, T)) -> T {
+    let mut sums = [T::NEG_ZERO; SUMS];
+    let (chunks, rest) = xs.as_chunks::<SUMS>();
+    let (wide, rest_slopes) = slopes.as_chunks_mut::<SUMS>();
+    for (chunk, slopes) in chunks.iter().zip(wide) {
+        for ((s, &x), w) in sums.iter_mut().zip(chunk).zip(slopes) {
+            let (value, slope) = f(x);
+            *s += value;
+            *w = slope;
+        }
+    }
+    rest.iter().zip(rest_slopes).fold(wide_sum(&sums, |x| x), |total, (&x, w)| {
+        let (value, slope) = f(x);
+        *w = slope;
+        total + value
+    })
+}
+
+/// The same, with slopes in registers that begin where a line of the caches does: else each of the widest would lie in two of them.
+#[inline(always)]
+fn sum_beside_lines<T: Float>(xs: &[T], slopes: &mut [T], f: impl Fn(T) -> (T, T)) -> T {
     let write = |xs: &[T], slopes: &mut [T]| slopes.iter_mut().zip(xs).for_each(|(w, &x)| *w = f(x).1);
     let mut sums = [T::NEG_ZERO; SUMS];
     let mut done = slopes.as_ptr().align_offset(LINE).min(slopes.len());
