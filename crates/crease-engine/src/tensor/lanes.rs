@@ -23,6 +23,8 @@ const PART: usize = 1 << 13;
 /// Rows and columns of a matrix in one part of a largest entry: rows that go by together, and the least of each that is worth to begin with.
 const ROWS: usize = 48;
 const COLUMNS: usize = 1 << 10;
+/// So many numbers are one part of it: enough along each row for fetching ahead to be worth its beginning.
+const NUMBERS: usize = 1 << 16;
 
 /// An operation on lanes of `n` numbers.
 #[derive(Debug)]
@@ -196,7 +198,7 @@ struct Grid {
 impl Grid {
     fn new(rows: usize, columns: usize) -> Grid {
         let together = rows.min(ROWS);
-        let least = (2 * PART / together).next_multiple_of(COLUMNS);
+        let least = (NUMBERS / together).next_multiple_of(COLUMNS);
         // many rows of few numbers
         let together = if columns < COLUMNS { (PART / columns.max(1)).max(ROWS) } else { together };
         Grid { rows, columns, part: (together, least) }
