@@ -26,6 +26,12 @@ WITHOUT = {
     "Rust, by hand": "AVX2 where the machine has it, and its products (gemm) what the machine has",
 }
 
+# XLA's products are YNNPACK's, which takes what the machine has whatever the limit is; without it they are Eigen's, as in older versions, which do not know
+# this flag and refuse it. Eigen is compiled for AVX2 at the most, and reaches its peak. Sums stay YNNPACK's, which memory decides.
+LEFT_TO_EIGEN = "--xla_cpu_experimental_ynn_fusion_type=LIBRARY_FUSION_TYPE_REDUCE"
+# Printed by one with JAX, if it takes its flags.
+ASK_JAX = "import jax; print(jax.jit(lambda x: x + 1)(1.0))"
+
 # Printed by a Python with numpy: the features that it can be told to leave out.
 ASK_NUMPY = "from numpy._core._multiarray_umath import __cpu_dispatch__ as d; print(*d)"
 # Printed by one that was told: what it would still choose.
