@@ -20,10 +20,10 @@ SWITCHES = {
     "XLA_FLAGS": {"portable": "--xla_cpu_max_isa=SSE4_2", "avx2": "--xla_cpu_max_isa=AVX2", "avx512": "--xla_cpu_max_isa=AVX512"},
 }
 
-# Who has no switch, below the best level of the machine: what it does instead.
+# Who has no switch: the levels below the best of the machine at which it does something else, and what.
 WITHOUT = {
-    "candle": "its products (gemm) take what the machine has",
-    "Rust, by hand": "AVX2 where the machine has it, and its products (gemm) what the machine has",
+    "candle": (("portable", "avx2"), "its products (gemm) take what the machine has"),
+    "Rust, by hand": (("portable",), "AVX2 where the machine has it"),
 }
 
 # XLA's products are YNNPACK's, which takes what the machine has whatever the limit is; without it they are Eigen's, as in older versions, which do not know
@@ -84,7 +84,7 @@ def not_held(level, machine, systems, torch_says=None, numpy_uses=()):
     if LEVELS.index(level) >= LEVELS.index(machine):
         return {}
     ran = [*systems, *(["Rust, by hand"] if "crease" in systems else [])]
-    found = {name: why for name, why in WITHOUT.items() if name in ran}
+    found = {name: why for name, (levels, why) in WITHOUT.items() if name in ran and level in levels}
     expected = {"portable": "DEFAULT", "avx2": "AVX2"}[level]
     if "torch" in ran and torch_says not in (None, expected):
         found["torch"] = f"says that it uses {torch_says}"
