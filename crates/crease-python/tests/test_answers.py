@@ -75,6 +75,18 @@ def test_certificates_are_accepted_by_the_checker():
     assert crease.check(crease.inspect(IDENTITY, 0.0).certificate)[0] == "differentiable"
 
 
+def test_certificates_are_compared_with_a_program_at_a_point():
+    proof = crease.differentiable(IDENTITY, 0.0).certificate
+    assert crease.check(proof, IDENTITY, 0.0) == ("differentiable", "1*d0")
+    with pytest.raises(crease.CreaseError, match="of another model"):
+        crease.check(proof, "relu(x)", 0.0)
+    with pytest.raises(crease.CreaseError, match="of another model"):
+        crease.check(proof, IDENTITY, 1.0)
+    norm = lambda v, w: np.abs(v - w).sum()
+    no = crease.differentiable(norm, np.ones(2), np.ones(2)).certificate
+    assert crease.check(no, norm, np.ones(2), np.ones(2)) == ("not-differentiable", None)
+
+
 def test_answers_pickle_and_compare():
     i = crease.inspect(lambda v: np.abs(v).max(), np.zeros(2))
     j = pickle.loads(pickle.dumps(i))
