@@ -165,6 +165,23 @@ fn what_was_measured_is_kept_when_interrupted() {
     assert!(bench["value"]["measured"].as_u64().unwrap() > 0, "{bench}");
 }
 
+#[test]
+#[cfg(unix)]
+fn the_first_run_of_all_is_stopped_where_it_is() {
+    use std::process::Stdio;
+    let text = "program f(x[40]) { let y = repeat(3000000, y = x) { return sin(y) / 2 + x } return sum(y) }";
+    let path = file("bench_first", "loop.crease", text);
+    let child =
+        crease(&["bench", &path]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the tool starts");
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill starts").success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(130) || said.contains("it was stopped"), "{:?} {said}", output.status);
+    assert!(output.stdout.is_empty() && !said.contains("random point"), "{said}");
+}
+
 /// A program on tensors, large enough to be compiled, with a kink or two.
 const LARGE: &str = "program f(W[300, 200], x[200]) = sum(relu(W @ x)) + norm1(x) + exp(x[0])";
 

@@ -21,7 +21,9 @@ use crease_core::differentiate::{Mode, backprop};
 use crease_core::differentiate::{Overhead, overhead};
 use crease_core::random::SplitMix64;
 use crease_core::run::Unobserved;
-use crease_core::{Arithmetic, Limits, Program, Rational, Shape, Tensor, run_with, simplify};
+use crease_core::{
+    Arithmetic, Cancel, Limits, Program, Rational, RunError, RunFault, Shape, Tensor, run_with, simplify,
+};
 use crease_engine::{Agreement, Compiled, Explain, Float, Options, Workspace, compile, value_and_grad};
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -165,9 +167,10 @@ impl Bench {
     fn measure<T: Float>(&self, p: &Program, source: &Source) -> Result<Found> {
         let end = flags::within(flags::search_limits(), Some(self.seconds))?.deadline;
         let time = end.map_or(Duration::MAX, |end| end - Instant::now());
-        let interrupt = Interrupt::listen();
         let mut progress = Progress::new();
-        let (how, limits) = self.how.read_within(Limits::default(), &self.limit)?;
+        // until runs are timed there is nothing to keep; then each comes to its end
+        let (how, limits) = self.how.read_within(flags::limits(), &self.limit)?;
+        let timed = Limits { cancel: Cancel::default(), ..limits.clone() };
         let wrt = self.wrt(p)?;
         let point = self.point::<T>(p, source)?;
         let price = |p: &Program| anyhow::Ok(cost_within(p, &limits)?.at(&Prices::unit()));
@@ -187,7 +190,10 @@ impl Bench {
         // the interpreter says first whether there is anything to be timed here, and what the answer is
         let refused = |of_derivative| {
             let random = !source.has_point();
-            move |e| {
+            move |e: RunError| {
+                // limits are met at any point
+                let random = random
+                    && !matches!(e.fault, RunFault::Stopped(_) | RunFault::TooLong { .. } | RunFault::TooLarge { .. });
                 let e = fault::inspect(InspectError::Run { error: e, of_derivative, float: None });
                 if random {
                     anyhow!("{e}\nThis is a random point; give one where the program is defined with --at.")
@@ -196,11 +202,11 @@ impl Bench {
                 }
             }
         };
-        let interpreted = |p: &Program| run_with(p, &point, &limits, &mut Unobserved);
-        let value_expected = interpreted(p).map_err(refused(false))?;
-        let expected = interpreted(&derived).map_err(refused(true))?;
+        let interpreted = |p: &Program, limits: &Limits| run_with(p, &point, limits, &mut Unobserved);
+        let value_expected = interpreted(p, &limits).map_err(refused(false))?;
+        let expected = interpreted(&derived, &limits).map_err(refused(true))?;
 
-        let options = Options::default().arithmetic(Arithmetic::Ieee).how(how).limits(limits.clone());
+        let options = Options::default().arithmetic(Arithmetic::Ieee).how(how).limits(timed.clone());
         let options = self.runs.into_iter().fold(options, Options::runs);
         let options = if self.bits { options.agreement(Agreement::Bits) } else { options };
         let mut value = Ready::new(|| compile::<T>(p, &options))?;
@@ -229,9 +235,12 @@ impl Bench {
         let mut tasks = [
             Task::new("value, compiled", || value.run(&inputs)),
             Task::new("value and gradient, compiled", || gradient.run(&inputs)),
-            Task::new("value, interpreted", || interpreted(p).map(drop).map_err(Error::from)),
-            Task::new("value and gradient, interpreted", || interpreted(&derived).map(drop).map_err(Error::from)),
+            Task::new("value, interpreted", || interpreted(p, &timed).map(drop).map_err(Error::from)),
+            Task::new("value and gradient, interpreted", || {
+                interpreted(&derived, &timed).map(drop).map_err(Error::from)
+            }),
         ];
+        let interrupt = Interrupt::listen();
         let stopped = take_turns(&mut tasks, time, |name, turns| {
             progress.say(|| format!("{name} · {} measured", show::count(turns)));
             !interrupt.is_set()
