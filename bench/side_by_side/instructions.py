@@ -45,6 +45,11 @@ def best(flags):
     return [level for level in LEVELS if NEEDS[level] <= flags][-1]
 
 
+def is_below(level, machine):
+    """Whether a level leaves out what a machine of another one has."""
+    return LEVELS.index(level) < LEVELS.index(machine)
+
+
 def flags(path="/proc/cpuinfo"):
     """What the processor can do; nothing where the system does not tell."""
     try:
@@ -81,7 +86,7 @@ def environment(level, dispatched=()):
 
 def not_held(level, machine, systems, torch_says=None, numpy_uses=()):
     """Those of the systems that a level below the machine's does not reach, and why. Code by hand runs with crease."""
-    if LEVELS.index(level) >= LEVELS.index(machine):
+    if not is_below(level, machine):
         return {}
     ran = [*systems, *(["Rust, by hand"] if "crease" in systems else [])]
     found = {name: why for name, (levels, why) in WITHOUT.items() if name in ran and level in levels}

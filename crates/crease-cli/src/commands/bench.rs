@@ -165,8 +165,7 @@ impl Bench {
     }
 
     fn measure<T: Float>(&self, p: &Program, source: &Source) -> Result<Found> {
-        let end = flags::within(flags::search_limits(), Some(self.seconds))?.deadline;
-        let time = end.map_or(Duration::MAX, |end| end - Instant::now());
+        let time = flags::time("--seconds", self.seconds)?;
         let mut progress = Progress::new();
         // until runs are timed there is nothing to keep; then each comes to its end
         let (how, limits) = self.how.read_within(flags::limits(), &self.limit)?;

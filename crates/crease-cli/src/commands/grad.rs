@@ -9,7 +9,6 @@ use crate::many::{self, PointsArgs};
 use crate::source::SourceArgs;
 use anyhow::{Result, anyhow};
 use clap::Args;
-use crease::Limits;
 use crease::inspect::{Ask, Task, derive, inspect};
 
 /// Differentiate a program at a point
@@ -73,7 +72,8 @@ pub struct Grad {
 
 impl Grad {
     pub fn run(&self) -> Result<String> {
-        let (how, _) = self.how.read_within(Limits::default(), &self.time.limit)?;
+        let limits = self.precision.within(self.numbers.limits());
+        let (how, limits) = self.how.read_within(limits, &self.time.limit)?;
         let ask = Ask {
             how,
             mode: self.mode.into(),
@@ -82,7 +82,7 @@ impl Grad {
             numbers: self.numbers.numbers(),
             report: self.report,
             proof: false,
-            limits: self.time.within(self.precision.within(self.numbers.limits()))?,
+            limits: self.time.within(limits)?,
             ..Ask::default()
         };
         if let Some(mut points) = self.points.read()? {

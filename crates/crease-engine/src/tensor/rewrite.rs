@@ -83,6 +83,9 @@ fn slopes_of_chosen<T: Float>(n: &mut Nodes<T>) {
 /// What goes back through a maximum over windows and then through a convolution, and is added up for each channel perhaps. It is the adjoint of the convolution that looks whether all is
 /// finite, so a sum is only taken of what was chosen if that is needed whenever the sum is.
 fn adjoints_of_chosen<T: Float>(n: &mut Nodes<T>) {
+    if !n.nodes.iter().any(|node| matches!(node.kind, Kind::Unpool(_))) {
+        return;
+    }
     let u = uses(n);
     let needs = needs(&n.nodes, &n.lens, n.outputs.iter().chain(&n.truths).copied());
     let mut gone: HashSet<usize> = HashSet::new();

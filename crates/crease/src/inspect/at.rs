@@ -208,6 +208,20 @@ impl<'p> At<'p> {
         self.program.inputs().iter().map(|i| &*i.name).collect()
     }
 
+    /// The input that coordinate number `k` of a direction belongs to, and its indices there.
+    pub(crate) fn coordinate(&self, mut k: usize) -> Option<(&str, Vec<usize>)> {
+        let input = self.program.inputs().iter().find(|i| {
+            let here = k < i.shape.len();
+            k -= if here { 0 } else { i.shape.len() };
+            here
+        })?;
+        let mut index = input.shape.dims().to_vec();
+        for n in index.iter_mut().rev() {
+            (*n, k) = (k % *n, k / *n);
+        }
+        Some((&input.name, index))
+    }
+
     /// A vector, input by input; with how far it may be off, if it is not exact.
     pub fn by_input(&self, vector: &[Rational], radius: Option<&[Rational]>) -> Vec<Answer> {
         by_input(self.model(), vector, radius)

@@ -2,7 +2,6 @@
 
 use super::at::{self, At};
 use crate::show;
-use crease_core::local::LocalModel;
 use crease_core::{Rational, Shape};
 use crease_oracles::{Membership, Neighbour};
 use serde_json::Value;
@@ -41,7 +40,7 @@ impl Contains {
                 format!("no Clarke subgradient: it is beyond all of them along {}", show(direction))
             }
             Membership::Outside { coordinate, bounds: (low, high) } => {
-                let name = name_of(at.model(), *coordinate);
+                let name = name_of(at, *coordinate);
                 let number =
                     |x: &Rational| show::answer(&at::answer(Shape::scalar(), std::slice::from_ref(x), None), false);
                 match (number(low), number(high)) {
@@ -96,7 +95,7 @@ impl Contains {
                 members.push(("choices", choices.collect()));
             }
             Membership::Outside { coordinate, bounds: (low, high) } => {
-                members.push(("coordinate", name_of(at.model(), *coordinate).into()));
+                members.push(("coordinate", name_of(at, *coordinate).into()));
                 members.push(("bounds", vec![show::number(low), show::number(high)].into()));
             }
             Membership::Beyond { direction, bounds: (low, high) } => {
@@ -131,19 +130,10 @@ pub(crate) fn json_weights(weights: &[(usize, Rational)]) -> Value {
 }
 
 /// The name of a coordinate, such as v[1, 2].
-fn name_of(model: &LocalModel, mut k: usize) -> String {
-    for i in model.inputs() {
-        if k >= i.shape.len() {
-            k -= i.shape.len();
-            continue;
-        }
-        let mut index = Vec::new();
-        for n in i.shape.dims().iter().rev() {
-            index.push((k % n).to_string());
-            k /= n;
-        }
-        index.reverse();
-        return if index.is_empty() { i.name.to_string() } else { format!("{}[{}]", i.name, index.join(", ")) };
+fn name_of(at: &At<'_>, k: usize) -> String {
+    match at.coordinate(k) {
+        Some((name, index)) if index.is_empty() => name.into(),
+        Some((name, index)) => format!("{name}{index:?}"),
+        None => "a coordinate".into(),
     }
-    "a coordinate".into()
 }

@@ -217,17 +217,13 @@ impl Proof<'_> {
 
     /// What a coordinate of the direction is called: where there is a program, by the input and the place in it.
     fn coordinate(&self, i: usize) -> String {
-        let Some(at) = &self.at else { return format!("d{i}") };
-        let mut start = 0;
-        for input in at.program().inputs() {
-            let n = input.shape.len();
-            match i - start {
-                0 if input.shape.is_scalar() => return input.name.to_string(),
-                k if k < n => return format!("{}[{}]", input.name, place(k, input.shape.dims())),
-                _ => start += n,
+        match self.at.as_ref().and_then(|at| at.coordinate(i)) {
+            Some((name, index)) if index.is_empty() => name.into(),
+            Some((name, index)) => {
+                format!("{name}[{}]", index.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
             }
+            None => format!("d{i}"),
         }
-        format!("d{i}")
     }
 
     fn side(&self, rows: &mut Rows, side: &Side) {
@@ -364,17 +360,6 @@ fn gap([a, b]: &[EnclosedSide; 2]) -> Rational {
 /// A float that is not above a number.
 fn below(x: &Rational) -> f64 {
     -above(&-x)
-}
-
-/// Where the element of this number stands in a tensor.
-fn place(mut k: usize, dims: &[usize]) -> String {
-    let mut indices: Vec<String> = Vec::new();
-    for n in dims.iter().rev() {
-        indices.push((k % n).to_string());
-        k /= n;
-    }
-    indices.reverse();
-    indices.join(",")
 }
 
 fn counted(n: usize, one: &str, many: &str) -> String {
