@@ -106,8 +106,8 @@ struct Report<'p> {
     points: usize,
     arithmetic: &'static str,
     widths: Vec<usize>,
-    /// The outputs, nearest floats and exact numbers.
-    outputs: Vec<[Column; 2]>,
+    /// The outputs: nearest floats, exact numbers, how far the floats may be off.
+    outputs: Vec<[Column; 3]>,
     kind: Column,
     kinks: Column,
     certain: Column,
@@ -130,13 +130,14 @@ impl Report<'_> {
             for (columns, a) in self.outputs.iter_mut().zip(&done.outputs) {
                 columns[0].push(Some(show::near(a)));
                 columns[1].push(show::fractions(a));
+                columns[2].push(show::radius(a));
             }
             if self.gradient_of.is_some() {
-                let smooth = done.met.is_empty() && done.certain;
+                let smooth = done.met.is_empty() && done.decided;
                 self.kind.push(Some(if smooth { "gradient" } else { "conservative" }.into()));
-                self.kinks.push(Some(kinks(done).into()));
-                self.certain.push(Some(done.certain.into()));
+                self.kinks.push(Some(if done.decided { kinks(done).into() } else { Value::Null }));
             }
+            self.certain.push(Some(done.certain.into()));
         }
         Ok(())
     }
@@ -156,9 +157,9 @@ impl Report<'_> {
         if !self.json {
             return Ok(());
         }
-        let [mut near, mut exact] = [Some(Vec::new()), Some(Vec::new())];
-        for [n, e] in std::mem::take(&mut self.outputs) {
-            for (all, column) in [(&mut near, n), (&mut exact, e)] {
+        let [mut near, mut exact, mut radius] = [Some(Vec::new()), Some(Vec::new()), Some(Vec::new())];
+        for [n, e, r] in std::mem::take(&mut self.outputs) {
+            for (all, column) in [(&mut near, n), (&mut exact, e), (&mut radius, r)] {
                 match (all.as_mut(), column.text()) {
                     (Some(all), Some(text)) => all.push(text),
                     _ => *all = None,
@@ -168,11 +169,15 @@ impl Report<'_> {
         let mut members = vec![("points", self.points.to_string())];
         members.extend(near.into_iter().flat_map(|columns| self.answers(columns)));
         if self.gradient_of.is_some() {
-            let columns = [("kind", &mut self.kind), ("kinks", &mut self.kinks), ("certain", &mut self.certain)];
+            let columns = [("kind", &mut self.kind), ("kinks", &mut self.kinks)];
             members.extend(columns.into_iter().filter_map(|(name, c)| Some((name, std::mem::take(c).text()?))));
         }
+        members.extend(std::mem::take(&mut self.certain).text().map(|certain| ("certain", certain)));
         members.push(("arithmetic", Value::from(self.arithmetic).to_string()));
-        members.extend(exact.map(|columns| ("exact", object(self.answers(columns)))));
+        match exact {
+            Some(columns) => members.push(("exact", object(self.answers(columns)))),
+            None => members.extend(radius.map(|columns| ("radius", object(self.answers(columns))))),
+        }
         if stopped {
             members.push(("stopped", true.to_string()));
         }
@@ -197,7 +202,7 @@ impl Report<'_> {
         let head = first.then(|| ["value".to_string()].into_iter().chain(names).chain(["".into()]).collect());
         let line = |done: &Computed| {
             let numbers = done.outputs.iter().map(|a| show::answer(a, false));
-            let what = match (kinks(done), done.certain) {
+            let what = match (kinks(done), done.decided) {
                 (0, true) => "the gradient".into(),
                 (0, false) => "no kink was met, in f64".into(),
                 (1, _) => "1 kink".into(),

@@ -81,7 +81,7 @@ fn faults(schema: &Value, root: &Value, value: &Value, path: &str) -> Vec<String
 }
 
 /// Programs at points: smooth, at kinks of several kinds, with tensors, enclosed, undecided, jumping, tied in selections.
-const CASES: [(&str, &str); 12] = [
+const CASES: [(&str, &str); 14] = [
     ("x * y", "x=2,y=1/3"),
     ("relu(x) - relu(-x)", "x=0"),
     ("max(x, y) + abs(x) * exp(y)", "x=0,y=0"),
@@ -94,6 +94,8 @@ const CASES: [(&str, &str); 12] = [
     ("sort(v)[1]", "v=[1,1,1]"),
     ("relu(x) - relu(relu(x)) + x/3", "x=0"),
     ("abs(x) - abs(x)", "x=0"),
+    ("log(sigmoid(x)) * y", "x=-800,y=1"),
+    ("sin(x)^2 + cos(x)^2", "x=1"),
 ];
 
 fn schema() -> Value {

@@ -87,6 +87,24 @@ impl Session<'_> {
         Ok(set.at(choices))
     }
 
+    /// The same as far as it is known: exact, or enclosed where coefficients are.
+    ///
+    /// ```
+    /// use crease_core::{exp, local::localize, number::Number, relu, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(1, |x| exp(x[0] + 1.0) + relu(x[0])).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let slope = &Session::new(&model, 0).known_at_choices(&[vec![Rational::ZERO, Rational::ONE]]).unwrap()[0];
+    /// assert!(slope.exact().is_none() && slope.to_f64() == 1f64.exp());
+    /// ```
+    pub fn known_at_choices(&self, choices: &[Vec<Rational>]) -> Result<Vec<Mixed>, OracleError> {
+        let from = self.from()?;
+        check_choices(self, choices)?;
+        let bits = self.model().precision().bits;
+        let share = |kink: usize, k: usize| Some(Mixed::exactly(choices[kink][k].clone()).at(bits));
+        Ok(backward(self.model(), self.known(), from, share))
+    }
+
     /// The randomized test: whether two sweeps with random choices in the prime field differ. If they do, the conservative gradient is
     /// certainly no singleton; if they do not, it is one but for a probability of the order of the number of kinks over 2^61.
     ///

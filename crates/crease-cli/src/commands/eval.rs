@@ -6,8 +6,8 @@ use crate::many::{self, PointsArgs};
 use crate::source::SourceArgs;
 use anyhow::Result;
 use clap::Args;
-use crease::inspect::{Ask, Task};
-use crease::show;
+use crease::inspect::{Answer, Ask, Task};
+use crease::show::{self, Value};
 
 /// Run a program at a point
 ///
@@ -52,13 +52,25 @@ impl Eval {
         if self.json {
             let mut members = vec![
                 ("value", show::one_or_list(done.outputs.iter().map(show::near).collect())),
+                ("certain", done.certain.into()),
                 ("arithmetic", done.arithmetic().into()),
             ];
-            if let Some(exact) = done.outputs.iter().map(show::fractions).collect::<Option<Vec<_>>>() {
-                members.push(("exact", show::object([("value", show::one_or_list(exact))])));
+            members.extend(done.bits.map(|bits| ("bits", bits.into())));
+            let all = |show: &dyn Fn(&Answer) -> Option<Value>| {
+                let shown = done.outputs.iter().map(show).collect::<Option<Vec<_>>>()?;
+                Some(show::object([("value", show::one_or_list(shown))]))
+            };
+            match all(&show::fractions) {
+                Some(exact) => members.push(("exact", exact)),
+                None => members.extend(all(&show::radius).map(|radius| ("radius", radius))),
             }
             return Ok(show::json(&show::object(members)));
         }
-        Ok(done.outputs.iter().map(|a| show::answer(a, true) + "\n").collect())
+        let doubt = match (&done.doubt, done.certain) {
+            (_, true) => String::new(),
+            (Some(doubt), false) => format!("  in f64, not certain: {doubt}"),
+            (None, false) => "  in f64, not certain".into(),
+        };
+        Ok(done.outputs.iter().map(|a| format!("{}{doubt}\n", show::answer(a, true))).collect())
     }
 }

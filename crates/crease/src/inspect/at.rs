@@ -313,8 +313,10 @@ pub(crate) fn answer(shape: Shape, data: &[Rational], radius: Option<&[Rational]
     let t = tensor(data).unwrap_or_else(|| Tensor::scalar(Rational::ZERO));
     match radius {
         None => Answer::exact(t),
-        Some(radius) => {
-            Answer { near: t.map(Rational::to_f64), exact: None, radius: tensor(radius).map(|r| r.map(above)) }
+        Some(radii) => {
+            let off = |(i, x): (usize, &Rational)| rounded(x, &radii[i]);
+            let (near, radius) = data.iter().enumerate().map(off).unzip();
+            Answer { middle: beyond(&t, radii), ..Answer::within(shape.clone(), near, radius) }
         }
     }
 }
@@ -330,16 +332,42 @@ pub(crate) fn known(shape: Shape, data: &[Mixed]) -> Answer {
     if let Some(exact) = data.iter().map(|x| x.exact().cloned()).collect::<Option<Vec<_>>>() {
         return answer(shape, &exact, None);
     }
-    let radius = |x: &Mixed| match x.exact() {
-        Some(_) => 0.0,
-        None => x.enclosure().radius().map_or(f64::INFINITY, |r| above(&r)),
+    let parts = |x: &Mixed| match x.exact() {
+        Some(r) => Some((r.clone(), Rational::ZERO)),
+        None => x.enclosure().middle().zip(x.enclosure().radius()),
     };
-    let near = data.iter().map(Number::to_f64).collect();
-    Answer {
-        near: Tensor::new(shape.clone(), near).unwrap_or_else(|| Tensor::scalar(f64::NAN)),
-        exact: None,
-        radius: Tensor::new(shape, data.iter().map(radius).collect()),
+    match data.iter().map(parts).collect::<Option<Vec<_>>>() {
+        Some(parts) => {
+            let (middle, radius): (Vec<Rational>, Vec<Rational>) = parts.into_iter().unzip();
+            answer(shape, &middle, Some(&radius))
+        }
+        // some are not bounded
+        None => {
+            let one = |x: &Mixed| parts(x).map_or((x.to_f64(), f64::INFINITY), |(m, r)| rounded(&m, &r));
+            let (near, radius) = data.iter().map(one).unzip();
+            Answer::within(shape, near, radius)
+        }
     }
+}
+
+/// The float nearest to the middle of an enclosure, and how far the number may be from that.
+fn rounded(middle: &Rational, radius: &Rational) -> (f64, f64) {
+    let near = middle.to_f64();
+    let off = Rational::from_f64(near).map(|n| above(&((n - middle).abs() + radius)));
+    (near, off.unwrap_or(f64::INFINITY))
+}
+
+/// The middles of enclosures, if the nearest float of one is infinite, or is 0 and the number is not; 0 where even the sign is open.
+fn beyond(middles: &Tensor<Rational>, radii: &[Rational]) -> Option<Tensor<Rational>> {
+    let far = |(x, radius): (&Rational, &Rational)| {
+        let near = x.to_f64();
+        *radius < x.abs() && (near == 0.0 || !near.is_finite())
+    };
+    if !middles.data().iter().zip(radii).any(far) {
+        return None;
+    }
+    let signed = |(x, radius): (&Rational, &Rational)| if *radius < x.abs() { x.clone() } else { Rational::ZERO };
+    Tensor::new(middles.shape().clone(), middles.data().iter().zip(radii).map(signed).collect())
 }
 
 /// A vector, input by input; with how far it may be off, if it is not exact.

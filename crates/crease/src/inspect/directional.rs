@@ -104,7 +104,7 @@ impl Directional<'_> {
                 show::columns(&lines, &[]).lines().for_each(|line| rows.add("along", line));
                 rows.block("kinks", &show::columns(&ties::lines(&done.met), &[]));
                 ties::others(&done.met).iter().for_each(|others| rows.add("", others));
-                let certain = if done.certain { "every tie is certain" } else { "ties were decided on rounded values" };
+                let certain = if done.decided { "every tie is certain" } else { "ties were decided on rounded values" };
                 rows.add("arithmetic", &format!("f64 ({}; {certain})", FloatBecause::Asked));
                 rows.text()
             }
@@ -121,7 +121,7 @@ impl Directional<'_> {
                     ("derivatives", derivatives.iter().map(near).collect()),
                     ("kinks", kinks.into()),
                     ("arithmetic", "f64".into()),
-                    ("certain", done.certain.into()),
+                    ("certain", done.decided.into()),
                 ])
             }
         }

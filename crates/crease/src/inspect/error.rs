@@ -48,6 +48,12 @@ impl InspectError {
     /// What is wrong, in one line, without the place and without advice.
     pub fn message(&self) -> String {
         match self {
+            InspectError::Run { error, float: Some(_), .. } if is_of_mathematics(&error.fault) => {
+                format!(
+                    "in f64, {}; rounding may be the reason, and the bounds at hand do not tell",
+                    run_message(&error.fault)
+                )
+            }
             InspectError::Run { error, .. } | InspectError::Local(LocalError::Run(error)) => run_message(&error.fault),
             InspectError::Local(LocalError::Discontinuous { why, .. }) => {
                 format!("not continuous at this point: {why}")
@@ -119,12 +125,27 @@ impl InspectError {
 
 fn run_help(fault: &RunFault, of_derivative: bool, float: Option<FloatBecause>) -> Option<&'static str> {
     match (fault, float) {
-        (RunFault::Number(NumberError::NotExact { .. }), _) => Some("without --exact it is computed in f64"),
+        (RunFault::Number(NumberError::NotExact { .. }), _) => Some("without --exact it is enclosed"),
+        (RunFault::Overflow(_), Some(FloatBecause::Asked)) => {
+            Some("without --float it is enclosed, however large it is")
+        }
+        (fault, Some(FloatBecause::Asked)) if is_of_mathematics(fault) => {
+            Some("without --float it is enclosed, however close to the border it is")
+        }
         (RunFault::Overflow(_), Some(FloatBecause::NotExact(_))) => Some("scale the inputs"),
         (RunFault::Overflow(_), _) => Some("scale the inputs, or insist on exact numbers with --exact"),
         _ if of_derivative => Some("the value exists at this point, its derivative does not"),
         _ => None,
     }
+}
+
+/// Whether a fault says that an argument is outside of the domain of its operation: of floats that may be untrue.
+fn is_of_mathematics(fault: &RunFault) -> bool {
+    let outside = |e: &NumberError| {
+        use NumberError::{DivisionByZero, LogOfNonPositive, Outside, SqrtOfNegative};
+        matches!(e, DivisionByZero | LogOfNonPositive | SqrtOfNegative | Outside { .. })
+    };
+    matches!(fault, RunFault::Number(e) if outside(e)) || matches!(fault, RunFault::NotANumber)
 }
 
 /// What went wrong in a run, without the advice that `help` gives.

@@ -1,12 +1,13 @@
 //! Everything that can be said about a derivative at a point, as one value.
 
+use super::joints::{JointVerdict, Joints};
 use super::meaning::Meaning;
 use super::numbers::{Answer, Computed, Task};
 use super::ties;
 use super::{Ask, Coordinates, InspectError, Status};
 use crate::show::{self, Rows, width};
 use crease_core::cost::{Prices, cost_within};
-use crease_core::differentiate::{How, Mode, Technique, backprop, forprop, jacobian};
+use crease_core::differentiate::{How, Mode, backprop, forprop, jacobian};
 use crease_core::differentiate::{Overhead, overhead};
 use crease_core::{Limits, Program, Rational, Tensor};
 use crease_oracles::{ClarkeElement, Conservative, KinkReport, Verdict};
@@ -49,7 +50,8 @@ pub fn inspect<'p>(
         None => Some(price(program)?),
     };
     let (p, derived) = derive(program, ask)?;
-    let computed = Task { program: &derived, watched: Some(&p) }.compute(&inputs, ask.numbers, &ask.limits)?;
+    let mut computed = Task { program: &derived, watched: Some(&p) }.compute(&inputs, ask.numbers, &ask.limits)?;
+    let joints = Joints::of(&p, &inputs, ask, &computed)?;
     let costs = Costs {
         program: before.map_or_else(|| price(&p), Ok)?,
         counted: price(&derived)?,
@@ -58,11 +60,21 @@ pub fn inspect<'p>(
             false => Some(overhead(&p, &ask.how.clone().within(&limits), ask.mode, &Prices::unit())?),
         },
     };
-    let smooth = computed.met.is_empty() && computed.certain;
-    let meaning = match ask.jacobian || (smooth && !ask.report) {
+    let smooth = |computed: &Computed| computed.met.is_empty() && computed.decided;
+    let meaning = match ask.jacobian || (smooth(&computed) && !ask.report) {
         true => Meaning::NotAsked,
-        false => Meaning::of(&p, &inputs, !trusted_joints(&p, &ask.how).is_empty(), ask),
+        false => Meaning::of(&p, &inputs, joints.is_some(), ask),
     };
+    // the local model knows equal numbers that come about differently, of which a run cannot tell that they tie
+    if let (false, Meaning::Known(known), Some(because)) = (computed.decided, &meaning, computed.float_because)
+        && let Some(better) = known.computed(because)
+    {
+        computed = better;
+    }
+    if joints.as_ref().is_some_and(|j| j.verdict != JointVerdict::Verified) {
+        computed.certain = false;
+    }
+    let smooth = smooth(&computed);
     let word = match (ask.jacobian, ask.mode) {
         (true, _) => "jacobian",
         (false, Mode::Backward) => "backprop",
@@ -77,6 +89,7 @@ pub fn inspect<'p>(
         program: p,
         how,
         computed,
+        joints,
         costs,
         word,
         jacobian,
@@ -129,20 +142,6 @@ pub fn pick(p: &Program, k: usize) -> Result<Program, InspectError> {
     })
 }
 
-/// The callees whose derivative is taken from a joint program that their author wrote.
-fn trusted_joints(p: &Program, how: &How) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for q in p.library().iter().map(|q| &**q).chain([p]) {
-        for c in q.callees().iter().filter(|c| c.joint.is_some()) {
-            let used = matches!(how.technique_of(c.program.name()), Technique::Auto | Technique::Joint);
-            if used && !names.iter().any(|n| n == c.program.name()) {
-                names.push(c.program.name().into());
-            }
-        }
-    }
-    names
-}
-
 /// What the program and its derivative cost, at unit prices.
 #[derive(Clone, Debug)]
 pub struct Costs {
@@ -160,6 +159,7 @@ pub struct Inspection<'p> {
     program: Cow<'p, Program>,
     how: How,
     computed: Computed,
+    joints: Option<Joints>,
     costs: Costs,
     /// What was asked for: backprop, forprop or jacobian.
     word: &'static str,
@@ -219,8 +219,13 @@ impl Inspection<'_> {
 
     /// What the result of differentiation is.
     pub fn status(&self) -> Status {
-        if self.is_derivative() {
-            return Status::Gradient;
+        match self.is_derivative() {
+            true if self.computed.certain => return Status::Gradient,
+            true => return Status::Undecided(self.doubt().into()),
+            false => {}
+        }
+        if self.is_wrong_joint() {
+            return Status::Undecided("a joint program is not the derivative of its callee here".into());
         }
         match &self.meaning {
             Meaning::Jump(_) => Status::Outside,
@@ -236,7 +241,8 @@ impl Inspection<'_> {
     }
 
     /// What an answer from elsewhere is worth, judged exactly as it is given: a rounded gradient is not the gradient, but for the numbers of
-    /// [`gradient`](Inspection::gradient) where no kink was met. For answers in floats there is [`judge_within`](Inspection::judge_within).
+    /// [`gradient`](Inspection::gradient) where no kink was met and these are the gradient to their last digit. For answers in floats there is
+    /// [`judge_within`](Inspection::judge_within).
     ///
     /// ```
     /// use crease::inspect::{inspect, Ask, Status};
@@ -249,7 +255,7 @@ impl Inspection<'_> {
     pub fn judge(&self, gradient: &(impl Coordinates + ?Sized)) -> Status {
         match self.vector(gradient) {
             Err(status) => status,
-            Ok(vector) => self.judge_smooth(|own| own == vector).unwrap_or_else(|| match self.meaning() {
+            Ok(vector) => self.judge_smooth(&vector, &Rational::ZERO).unwrap_or_else(|| match self.meaning() {
                 Meaning::Known(k) => k.judge(&vector, self.directions, &self.search),
                 untold => untold_status(untold),
             }),
@@ -284,7 +290,7 @@ impl Inspection<'_> {
             let near = |(a, b): (&Rational, &Rational)| (a - b).abs() <= &off * &a.abs().max(b.abs());
             other.len() == vector.len() && other.iter().zip(&vector).all(near)
         };
-        if let Some(status) = self.judge_smooth(|own| close(own)) {
+        if let Some(status) = self.judge_smooth(&vector, &off) {
             return status;
         }
         match self.meaning() {
@@ -311,18 +317,31 @@ impl Inspection<'_> {
         }
     }
 
-    /// Without kinks there is one answer, which is told without the oracles if it is this one, or known exactly and another one.
-    fn judge_smooth(&self, is_own: impl Fn(&[Rational]) -> bool) -> Option<Status> {
-        if !self.smooth || !matches!(self.meaning, Meaning::NotAsked) {
+    /// Without kinks there is one answer, which is compared here, as far as it is known, with a vector each of whose numbers may be off by this part of the
+    /// larger of both. Where it is not known well enough, the oracles are asked.
+    fn judge_smooth(&self, vector: &[Rational], relative: &Rational) -> Option<Status> {
+        if !self.smooth || !self.computed.certain || !matches!(self.meaning, Meaning::NotAsked) {
             return None;
         }
-        let exact = self.exact_gradient();
-        let is_exact = exact.is_some();
-        let near = || self.gradient().into_iter().map(Rational::from_f64).collect();
-        match exact.or_else(near) {
-            Some(own) if is_own(&own) => Some(Status::Gradient),
-            Some(_) if is_exact => Some(Status::Outside),
-            _ => None,
+        let own: Vec<(Rational, Rational)> =
+            self.derivatives(0).iter().map(Answer::enclosed).collect::<Option<Vec<_>>>()?.concat();
+        if own.len() != vector.len() {
+            return None;
+        }
+        let pairs = || own.iter().zip(vector);
+        let distance = |own: &Rational, x: &Rational| (own - x).abs();
+        // what is allowed is larger where the gradient is
+        let close = |((own, radius), x): (&(Rational, Rational), &Rational)| {
+            distance(own, x) + radius <= relative * &(own.abs() - radius).max(x.abs())
+        };
+        let apart = |((own, radius), x): (&(Rational, Rational), &Rational)| {
+            distance(own, x) - radius > relative * &(own.abs() + radius).max(x.abs())
+        };
+        match () {
+            () if pairs().all(close) => Some(Status::Gradient),
+            () if self.computed.is_sharp() && pairs().all(|((own, _), x)| own == x) => Some(Status::Gradient),
+            () if pairs().any(apart) => Some(Status::Outside),
+            () => None,
         }
     }
 
@@ -358,7 +377,7 @@ impl Inspection<'_> {
             let limits = Limits { deadline: None, ..self.limits.clone() };
             let (how, seed, proof, beside) = (self.how.clone(), *seed, *proof, *beside);
             let ask = Ask { how, seed, proof, beside, limits, ..Ask::default() };
-            Meaning::of(&self.program, inputs, !trusted_joints(&self.program, &self.how).is_empty(), &ask)
+            Meaning::of(&self.program, inputs, self.joints.is_some(), &ask)
         })
     }
 
@@ -421,7 +440,7 @@ impl Inspection<'_> {
 impl Inspection<'_> {
     /// Whether the result is certainly the derivative itself, and not only something that a convention picked.
     fn is_derivative(&self) -> bool {
-        self.smooth || self.only == Some(true) || self.right == Some(true)
+        !self.is_wrong_joint() && (self.smooth || self.only == Some(true) || self.right == Some(true))
     }
 
     /// The values of the outputs.
@@ -435,9 +454,23 @@ impl Inspection<'_> {
         &self.computed.outputs[self.program.outputs().len() + k * n..][..n]
     }
 
+    /// Why the numbers of a derivative are not certain.
+    fn doubt(&self) -> &'static str {
+        match &self.joints {
+            Some(j) if j.verdict == JointVerdict::Trusted => "a joint program is taken on trust",
+            _ => "the gradient is only known as floats, with an error that is not bounded",
+        }
+    }
+
+    /// Whether a joint program is certainly not what it stands for.
+    fn is_wrong_joint(&self) -> bool {
+        self.joints.as_ref().is_some_and(|j| j.verdict == JointVerdict::Wrong)
+    }
+
     /// What the result is, in words.
     fn remark(&self) -> String {
         let what = match (self.jacobian, self.is_derivative()) {
+            _ if self.is_wrong_joint() => "no derivative of the program",
             (false, true) if self.smooth => "the gradient",
             (false, true) if self.only == Some(true) => {
                 return "the gradient: the conservative gradient is this one element".into();
@@ -453,16 +486,23 @@ impl Inspection<'_> {
             (true, false) => "an element of the conservative Jacobian",
         };
         let mut notes = ties::conventions(&self.program, &self.computed.met, &self.how.selection);
-        let joints = trusted_joints(&self.program, &self.how);
-        if !joints.is_empty() {
-            let names: Vec<String> = joints.iter().map(|n| format!("`{n}`")).collect();
-            notes.push(format!("by the joint program of {}", names.join(", ")));
+        if let Some(Joints { names, verdict }) = &self.joints {
+            let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+            let verdict = match verdict {
+                JointVerdict::Verified => "verified here",
+                JointVerdict::Wrong => "which is not its derivative here",
+                JointVerdict::Trusted => "taken on trust",
+            };
+            notes.push(format!("by the joint program of {}, {verdict}", names.join(", ")));
         }
         let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
-        let rounded = match (&self.computed.float_because, self.computed.certain) {
-            (None, _) => "",
-            (Some(_), true) => ", in f64",
-            (Some(_), false) => ", in f64; ties were decided on rounded values",
+        let Computed { outputs, float_because, decided, .. } = &self.computed;
+        let rounded = match float_because {
+            None => "",
+            Some(_) if !decided => ", in f64; ties were decided on rounded values",
+            Some(_) if self.computed.is_sharp() => ", in f64",
+            Some(_) if outputs.iter().all(|a| a.enclosed().is_some()) => ", within these bounds",
+            Some(_) => ", in f64; how far it may be off is not known",
         };
         format!("{what}{notes}{rounded}")
     }
@@ -507,8 +547,8 @@ impl Inspection<'_> {
             self.places(&mut rows, &kinks, kinks.len());
         }
         self.meaning.report(&mut rows, &self.program);
-        if let Some(because) = &self.computed.float_because {
-            rows.add("arithmetic", &format!("f64 ({because})"));
+        if let Some(arithmetic) = self.computed.arithmetic_text() {
+            rows.add("arithmetic", &arithmetic);
         }
         rows.add("cost", &self.cost());
         rows.text()
@@ -557,18 +597,24 @@ impl Inspection<'_> {
         }
         let kind = match () {
             () if self.is_derivative() => field,
-            () if self.meaning.jumps() || self.only == Some(false) => "none",
-            () if self.meaning.is_refused() => "undecided",
+            () if self.meaning.jumps() || self.only == Some(false) || self.is_wrong_joint() => "none",
+            () if self.meaning.is_refused() || !self.computed.decided => "undecided",
             () => "conservative",
         };
-        members.extend([
-            ("kind", kind.into()),
-            ("kinks", self.kink_count().into()),
-            ("certain", self.computed.certain.into()),
-        ]);
+        // ties of rounded numbers are not those of the program
+        let kinks = if self.computed.decided { self.kink_count().into() } else { Value::Null };
+        members.extend([("kind", kind.into()), ("kinks", kinks), ("certain", self.computed.certain.into())]);
         members.push(("arithmetic", self.computed.arithmetic().into()));
-        if let Some((value, derivative)) = all(&show::fractions) {
-            members.push(("exact", show::object([("value", value), (field, derivative)])));
+        members.extend(self.computed.bits.map(|bits| ("bits", bits.into())));
+        let exact = all(&show::fractions)
+            .map(|(value, derivative)| ("exact", show::object([("value", value), (field, derivative)])));
+        if let (None, Some((value, derivative))) = (&exact, all(&show::radius)) {
+            members.push(("radius", show::object([("value", value), (field, derivative)])));
+        }
+        members.extend(exact);
+        if let Some(joints) = &self.joints {
+            let name = |n: &String| (n.clone(), joints.verdict.word().into());
+            members.push(("joints", show::object(joints.names.iter().map(name))));
         }
         let met = self.computed.met.iter().map(|m| {
             show::object([

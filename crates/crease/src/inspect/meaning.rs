@@ -3,17 +3,18 @@
 
 use super::at::{self, precision};
 use super::conservative::sentence;
-use super::numbers::{Answer, Computed};
-use super::{Ask, Status};
+use super::numbers::{Answer, Computed, FloatBecause};
+use super::{Ask, Status, ties};
 use crate::show::{self, Rows};
 use crease_core::cost::tally_within;
 use crease_core::differentiate::Selection;
 use crease_core::local::{Exactness, LocalError, Precision, sweeps};
+use crease_core::number::Mixed;
 use crease_core::op::{CalleeId, Op};
-use crease_core::{Atom, Limits, Origin, Program, Rational, Site, Tensor};
+use crease_core::{Atom, Limits, Number, Origin, Program, Rational, Site, Tensor};
 use crease_oracles::{
     AskError, ClarkeElement, Conservative, Decision, Effort, HullPosition, KinkReport, Limit, Membership, OracleError,
-    Session, Verdict, accurate_vector, ask, in_hull,
+    Session, Verdict, accurate, accurate_vector, ask, in_hull,
 };
 use serde_json::Value;
 
@@ -52,8 +53,8 @@ pub struct Answers {
     pub conservative: Result<Conservative, String>,
     /// What each kink can change, if that was asked for.
     pub report: Option<KinkReport>,
-    /// What the selection gives in exact arithmetic, where that can be said: no joint program of the user's takes part.
-    selected: Option<Vec<Rational>>,
+    /// What the selection gives, exactly or enclosed, where that can be said: no joint program of the user's takes part.
+    selected: Option<Vec<Mixed>>,
 }
 
 impl std::ops::Deref for Known {
@@ -86,6 +87,9 @@ fn answers(session: &Session<'_>, joints: bool, asked: &Ask<'_>) -> Result<(Answ
     let close = clarke.as_ref().is_ok_and(|c| accurate_vector(bits, &c.gradient, c.radius.as_deref()));
     let open = !close || conservative.is_err();
     let open = open || matches!(decision.verdict, Verdict::Unknown { limit: Limit::Bits(_), .. });
+    // they stand in for what floats computed, where these are not certain
+    let values = session.model().values().iter().flat_map(|t| t.data());
+    let open = open || !accurate(bits, values.chain(selected.iter().flatten()));
     Ok((Answers { clarke, decision, conservative, report, selected }, open))
 }
 
@@ -187,11 +191,10 @@ impl Meaning {
     }
 }
 
-/// What a selection gives in exact arithmetic; nothing if its choices are no weights of single kinks. Of an enclosed model it has the
-/// middles, which are compared with nothing.
-fn selected(session: &Session<'_>, selection: &Selection) -> Result<Option<Vec<Rational>>, OracleError> {
+/// What a selection gives; nothing if its choices are no weights of single kinks.
+fn selected(session: &Session<'_>, selection: &Selection) -> Result<Option<Vec<Mixed>>, OracleError> {
     let choices: Option<Vec<Vec<Rational>>> = session.model().kinks().iter().map(|k| k.weights(selection)).collect();
-    choices.map(|c| session.gradient_at_choices(&c)).transpose()
+    choices.map(|c| session.known_at_choices(&c)).transpose()
 }
 
 /// Why there is no local model, in one line.
@@ -253,16 +256,42 @@ impl Known {
         }
     }
 
+    /// The values, and what the selection gives, as they are known here: for where a run could not decide its branches.
+    pub(crate) fn computed(&self, because: FloatBecause) -> Option<Computed> {
+        let (selected, model) = (self.selected.as_ref()?, self.session.model());
+        let mut rest = &selected[..];
+        let derivative = |i: &crease_core::Input| {
+            let (these, others) = rest.split_at(i.shape.len());
+            rest = others;
+            at::known(i.shape.clone(), these)
+        };
+        let derivatives: Vec<Answer> = model.inputs().iter().map(derivative).collect();
+        let values = model.values().iter().map(|t| at::known(t.shape().clone(), t.data()));
+        let outputs = values.chain(derivatives).collect();
+        Some(Computed::bounded(outputs, ties::active(model), true, Some(model.precision().bits), because))
+    }
+
     /// Whether a result is this vector. A result in floats is that of its selection, whose exact answer is compared in its place if the
     /// ties that were met are certain; floats are never compared with anything.
     fn is(&self, vector: (&[Rational], Option<&[Rational]>), done: &Computed, gradient: &[Answer]) -> Option<bool> {
         let exact: Option<Vec<&Tensor<Rational>>> = gradient.iter().map(|a| a.exact.as_ref()).collect();
         match (exact, &self.selected, vector.1) {
             // without kinks in the model no selection plays a part
-            (_, Some(_), Some(_)) if self.session.model().kinks().is_empty() && done.certain => Some(true),
+            (_, Some(_), Some(_)) if self.session.model().kinks().is_empty() && done.decided => Some(true),
             (_, _, Some(_)) => None,
             (Some(exact), _, None) => Some(exact.iter().flat_map(|t| t.data()).eq(vector.0)),
-            (None, Some(selected), None) if done.certain => Some(selected == vector.0),
+            (None, Some(selected), None) if done.decided => {
+                let mut pairs = selected.iter().zip(vector.0);
+                match pairs.all(|(x, y)| x.exact() == Some(y)) {
+                    true => Some(true),
+                    false => {
+                        let apart = |(x, y): (&Mixed, &Rational)| {
+                            x.compare(&Mixed::exactly(y.clone())).is_some_and(|order| order.is_ne())
+                        };
+                        selected.iter().zip(vector.0).any(apart).then_some(false)
+                    }
+                }
+            }
             (None, _, None) => None,
         }
     }

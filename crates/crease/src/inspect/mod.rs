@@ -25,6 +25,7 @@
 
 mod all;
 mod at;
+mod certify;
 mod clarke;
 mod compiled;
 mod conservative;
@@ -33,6 +34,7 @@ mod differentiable;
 mod directional;
 mod error;
 mod inspection;
+mod joints;
 mod lexicographic;
 mod meaning;
 mod numbers;
@@ -50,6 +52,7 @@ pub use differentiable::{Answered, Differentiable, counts, differentiable, diffe
 pub use directional::{Directional, directional};
 pub use error::InspectError;
 pub use inspection::{Costs, Inspection, derive, inspect, pick};
+pub use joints::{JointVerdict, Joints};
 pub use lexicographic::{Basis, Lexicographic, lexicographic};
 pub use meaning::{Answers, Known, Meaning};
 pub use numbers::{Answer, AtPoint, Computed, FloatBecause, Numbers, Portions, Task};

@@ -1,20 +1,21 @@
-//! In which numbers a command computes: exact rationals where they do, f64 where they do not.
+//! In which numbers a command computes: exact rationals where they do, f64 with error bounds where they do not.
 //!
 //! Unless told otherwise, the exact run is tried first; it decides every kink as the real numbers would. Where an
 //! operation has no exact value, or there is too much to compute, f64 takes its place, and the reason is kept to be
-//! told. Ties that f64 finds are those of rounded numbers; a run in intervals then tries to show that they are right. Runs in
-//! f64 are compiled where that is faster.
+//! told. Runs in f64 are compiled where that is faster. What they return is then [certified](super::certify): runs on numbers with bounds decide the
+//! branches, bound the error of each number, and put a better number in its place where rounding has spoilt it.
 
 use super::InspectError;
 use super::at::precision;
+use super::certify::Reach;
 use super::compiled;
 use super::ties::{self, Met};
 use crate::show::count;
 use crease_core::cost::tally_within;
 use crease_core::local::{LocalError, localize_within};
-use crease_core::number::{Budget, Exact, Interval};
+use crease_core::number::{Budget, Exact};
 use crease_core::run::{Unobserved, least_steps};
-use crease_core::{Limits, Number, NumberError, Program, Rational, RunError, RunFault, Tensor, run_with};
+use crease_core::{Limits, Number, NumberError, Program, Rational, RunError, RunFault, Shape, Tensor, run_with};
 use crease_engine::Compiled;
 use std::cell::OnceCell;
 use std::fmt;
@@ -31,26 +32,57 @@ pub enum Numbers {
     Float,
 }
 
-/// A result: the nearest floats, and the exact numbers where there are.
+/// A result: floats, and what is known of the numbers that they stand for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The nearest floats.
+    /// The nearest floats; what floats computed, where nothing better is known.
     pub near: Tensor<f64>,
     /// The exact numbers.
     pub exact: Option<Tensor<Rational>>,
-    /// How far the true numbers may be from the floats, where enclosures tell.
+    /// How far the true numbers may be from the floats, the rounding of these included, where bounds are known.
     pub radius: Option<Tensor<f64>>,
+    /// The middles of the enclosures, where a number is known that no float comes near: `exp(1000)`, or `sigmoid(-800)`. 0 where even the sign is open.
+    pub middle: Option<Tensor<Rational>>,
 }
 
 impl Answer {
     /// What floats computed, of which nothing more is known.
     pub fn float(near: Tensor<f64>) -> Answer {
-        Answer { near, exact: None, radius: None }
+        Answer { near, exact: None, radius: None, middle: None }
     }
 
     /// Exact numbers.
     pub fn exact(exact: Tensor<Rational>) -> Answer {
-        Answer { near: exact.map(Rational::to_f64), exact: Some(exact), radius: None }
+        Answer { near: exact.map(Rational::to_f64), exact: Some(exact), radius: None, middle: None }
+    }
+
+    /// Numbers that are within these distances of floats. The lists are as long as the shape says.
+    pub(super) fn within(shape: Shape, near: Vec<f64>, radius: Vec<f64>) -> Answer {
+        let near = Tensor::new(shape.clone(), near).unwrap_or_else(|| Tensor::scalar(f64::NAN));
+        Answer { near, exact: None, radius: Tensor::new(shape, radius), middle: None }
+    }
+
+    /// Whether each number is exact, or known to more than that it is within a bound around 0.
+    fn is_told(&self) -> bool {
+        let Some(radius) = &self.radius else { return self.exact.is_some() };
+        let middle = |i: usize| self.middle.as_ref().and_then(|m| m.data().get(i)).is_some_and(|m| !m.is_zero());
+        let told = |(i, (x, r)): (usize, (&f64, &f64))| *r == 0.0 || *r < f64::abs(*x) || middle(i);
+        self.exact.is_some() || self.near.data().iter().zip(radius.data()).enumerate().all(told)
+    }
+
+    /// Each number and how far the true one may be from it, exactly; nothing if one has no bound.
+    pub(super) fn enclosed(&self) -> Option<Vec<(Rational, Rational)>> {
+        if let Some(exact) = &self.exact {
+            return Some(exact.data().iter().map(|x| (x.clone(), Rational::ZERO)).collect());
+        }
+        let pairs = self.near.data().iter().zip(self.radius.as_ref()?.data());
+        pairs.map(|(x, r)| Some((Rational::from_f64(*x)?, Rational::from_f64(*r)?))).collect()
+    }
+
+    /// Whether the floats are the numbers to their last digit.
+    pub fn is_sharp(&self) -> bool {
+        let Some(radius) = &self.radius else { return self.exact.is_some() };
+        self.near.data().iter().zip(radius.data()).all(|(x, r)| *r <= f64::abs(*x) * f64::EPSILON)
     }
 }
 
@@ -62,7 +94,13 @@ pub struct Computed {
     /// The ties of the program that was watched.
     pub met: Vec<Met>,
     /// Whether `met` is all ties and nothing but ties.
+    pub decided: bool,
+    /// Whether all of that is certain: `met` is decided, and each number is exact or has a bound that is smaller than itself.
     pub certain: bool,
+    /// The bits of the enclosures that the numbers were taken from; nothing if they are exact, or come from floats.
+    pub bits: Option<u32>,
+    /// What could not be decided, if that is why it is not certain.
+    pub doubt: Option<String>,
     /// Why it is not exact; nothing if it is.
     pub float_because: Option<FloatBecause>,
 }
@@ -99,9 +137,39 @@ impl fmt::Display for FloatBecause {
 }
 
 impl Computed {
+    /// What is known with bounds, or without.
+    pub(super) fn bounded(
+        outputs: Vec<Answer>,
+        met: Vec<Met>,
+        decided: bool,
+        bits: Option<u32>,
+        because: FloatBecause,
+    ) -> Computed {
+        let certain = decided && outputs.iter().all(Answer::is_told);
+        Computed { outputs, met, decided, certain, bits, doubt: None, float_because: Some(because) }
+    }
+
     /// The name of the arithmetic in JSON.
     pub fn arithmetic(&self) -> &'static str {
-        if self.float_because.is_none() { "exact" } else { "f64" }
+        match (&self.float_because, self.bits) {
+            (None, _) => "exact",
+            (Some(_), Some(_)) => "enclosures",
+            (Some(_), None) => "f64",
+        }
+    }
+
+    /// The arithmetic in words, if it is not exact.
+    pub fn arithmetic_text(&self) -> Option<String> {
+        let because = self.float_because.as_ref()?;
+        Some(match self.bits {
+            Some(bits) => format!("enclosures of {bits} bits ({because})"),
+            None => format!("f64 ({because})"),
+        })
+    }
+
+    /// Whether all numbers are the nearest floats or next to them, or exact.
+    pub fn is_sharp(&self) -> bool {
+        self.outputs.iter().all(Answer::is_sharp)
     }
 }
 
@@ -124,10 +192,19 @@ pub struct AtPoint {
 }
 
 /// Where a run failed: at which point, in the program itself or in its derivative only.
-struct Failed {
-    error: RunError,
+pub(super) struct Failed {
+    pub error: RunError,
     of_derivative: bool,
     point: usize,
+    /// Whether it is a failure of floats, which need not be one of mathematics.
+    rounded: bool,
+}
+
+impl Failed {
+    /// An input of this point cannot be written down in the numbers of a run.
+    pub fn input(fault: NumberError, point: usize) -> Failed {
+        Failed { error: RunError { fault: fault.into(), site: None }, of_derivative: false, point, rounded: false }
+    }
 }
 
 impl Task<'_> {
@@ -176,14 +253,29 @@ impl Task<'_> {
     }
 
     /// The ties at point number `point`.
-    fn watch<N: Number>(&self, point: usize, inputs: &[Tensor<N>], limits: &Limits) -> Result<Vec<Met>, Failed> {
+    pub(super) fn watch<N: Number>(
+        &self,
+        point: usize,
+        inputs: &[Tensor<N>],
+        limits: &Limits,
+    ) -> Result<Vec<Met>, Failed> {
         let Some(p) = self.watched else { return Ok(Vec::new()) };
-        ties::find(p, inputs, limits).map_err(|error| Failed { error, of_derivative: false, point })
+        ties::find(p, inputs, limits).map_err(|error| Failed { error, of_derivative: false, point, rounded: false })
     }
 
-    fn run<N: Number>(&self, point: usize, inputs: &[Tensor<N>], limits: &Limits) -> Result<Vec<Tensor<N>>, Failed> {
+    pub(super) fn run<N: Number>(
+        &self,
+        point: usize,
+        inputs: &[Tensor<N>],
+        limits: &Limits,
+    ) -> Result<Vec<Tensor<N>>, Failed> {
         let of_derivative = self.watched.is_some();
-        run_with(self.program, inputs, limits, &mut Unobserved).map_err(|error| Failed { error, of_derivative, point })
+        run_with(self.program, inputs, limits, &mut Unobserved).map_err(|error| Failed {
+            error,
+            of_derivative,
+            point,
+            rounded: false,
+        })
     }
 
     fn exact(
@@ -200,14 +292,16 @@ impl Task<'_> {
             // a checked run returns finite numbers only
             Answer::exact(t.map(|x| x.clone().number().unwrap_or(Rational::ZERO)))
         };
-        let certain = met.iter().all(|m| m.certain);
-        Ok(Computed { outputs: outputs.into_iter().map(answer).collect(), met, certain, float_because: None })
+        let (outputs, decided) = (outputs.into_iter().map(answer).collect(), met.iter().all(|m| m.certain));
+        Ok(Computed { outputs, met, decided, certain: decided, bits: None, doubt: None, float_because: None })
     }
 
+    /// Runs in f64, each result with its bounds where they can be had.
     fn float<P: AsRef<[Tensor<Rational>]>>(
         &self,
         points: &[P],
-        operations: u128,
+        reach: Reach,
+        because: FloatBecause,
         limits: &Limits,
         code: Option<&Compiled<f64>>,
     ) -> Result<Vec<Computed>, Failed> {
@@ -215,19 +309,16 @@ impl Task<'_> {
         let compiled = code.and_then(|code| compiled::run_compiled(self.program, code, &near));
         let mut compiled = compiled.map(Vec::into_iter);
         let at = |(k, near): (usize, &Vec<Tensor<f64>>)| {
-            let met = self.watch(k, near, limits)?;
-            let outputs = match compiled.as_mut().and_then(Iterator::next) {
-                Some(outputs) => outputs,
-                None => self.run(k, near, limits)?,
-            };
-            let certain = match self.watched {
-                Some(p) if operations <= u128::from(limits.interval_operations) => {
-                    confirmed(p, points[k].as_ref(), &met, limits)
-                }
-                _ => false,
-            };
-            let outputs = outputs.into_iter().map(Answer::float).collect();
-            Ok(Computed { outputs, met, certain, float_because: None })
+            let compiled = compiled.as_mut().and_then(Iterator::next);
+            let floats = self.watch(k, near, limits).and_then(|met| {
+                let outputs = compiled.map_or_else(|| self.run(k, near, limits), Ok)?;
+                Ok((outputs, met))
+            });
+            let floats = floats.map_err(|f| Failed { rounded: true, ..f });
+            match floats {
+                Err(f) if matches!(f.error.fault, RunFault::Stopped(_)) => Err(f),
+                floats => self.certified((k, points[k].as_ref()), floats, reach, because, limits),
+            }
         };
         near.iter().enumerate().map(at).collect()
     }
@@ -280,7 +371,7 @@ impl<'t> Portions<'t> {
         let insist = self.numbers == Numbers::Exact;
         // compiled runs keep to the limit too
         check_steps(task.program, limits)
-            .map_err(|error| told(Failed { error, of_derivative: false, point: 0 }, None))?;
+            .map_err(|error| told(Failed { error, of_derivative: false, point: 0, rounded: false }, None))?;
         let operations = self.each.saturating_mul(points.len() as u128);
         let because = if self.numbers == Numbers::Float {
             FloatBecause::Asked
@@ -303,8 +394,12 @@ impl<'t> Portions<'t> {
             }
         };
         let code = self.code.get_or_init(|| compiled::compiled(task.program, self.points, limits));
-        let done = task.float(points, operations, limits, code.as_ref()).map_err(|f| told(f, Some(because)))?;
-        Ok(done.into_iter().map(|done| Computed { float_because: Some(because), ..done }).collect())
+        // who asks for floats wants those, with bounds on their errors
+        let reach = Reach::of(operations, self.numbers != Numbers::Float, limits);
+        task.float(points, reach, because, limits, code.as_ref()).map_err(|f| {
+            let float = f.rounded.then_some(because);
+            told(f, float)
+        })
     }
 }
 
@@ -327,13 +422,6 @@ fn grew_too_long(e: &RunError) -> bool {
         e.fault,
         RunFault::Overflow(_) | RunFault::Number(NumberError::TooLarge | NumberError::Undecided | NumberError::NoOrder)
     )
-}
-
-/// Whether intervals, which certainly enclose the real numbers, see the same ties and leave none open.
-fn confirmed(p: &Program, inputs: &[Tensor<Rational>], met: &[Met], limits: &Limits) -> bool {
-    let enclosed: Result<Vec<Tensor<Interval>>, _> = inputs.iter().map(Tensor::convert).collect();
-    let seen = enclosed.ok().and_then(|inputs| ties::find(p, &inputs, limits).ok());
-    seen.is_some_and(|seen| seen.iter().all(|m| m.certain) && seen == met)
 }
 
 /// Why there is no exact result, if floats can give one all the same.

@@ -2,6 +2,7 @@
 
 use crate::show;
 use crease_core::differentiate::Selection;
+use crease_core::local::{ActiveKink, LocalModel};
 use crease_core::op::{Kink, Op};
 use crease_core::{KinkHit, Limits, Number, Program, Rational, RunError, Site, Tensor, Ties, kinks_with};
 use std::collections::HashMap;
@@ -26,7 +27,7 @@ pub struct Met {
 impl Met {
     fn new(hit: KinkHit) -> Self {
         let KinkHit { site, kink, elements, certain, jump } = hit;
-        Met { operation: kink, site, elements, certain, border: !kink.starts_with(char::is_alphabetic), jump }
+        Met { operation: kink, site, elements, certain, border: is_border(kink), jump }
     }
 }
 
@@ -53,6 +54,24 @@ pub fn others(met: &[Met]) -> Option<String> {
 pub fn find<N: Number>(p: &Program, inputs: &[Tensor<N>], limits: &Limits) -> Result<Vec<Met>, RunError> {
     let (_, hits) = kinks_with(p, inputs, limits)?;
     Ok(merge(hits.into_iter().map(Met::new)))
+}
+
+/// The ties that are active in a local model, each place once.
+pub(super) fn active(model: &LocalModel) -> Vec<Met> {
+    let met = |k: &ActiveKink| Met {
+        operation: k.operation,
+        site: k.site.clone(),
+        elements: 1,
+        certain: true,
+        border: is_border(k.operation),
+        jump: false,
+    };
+    merge(model.kinks().iter().map(met))
+}
+
+/// Whether a kink is that of a comparison, which is named by its sign.
+fn is_border(operation: &str) -> bool {
+    !operation.starts_with(char::is_alphabetic)
 }
 
 fn merge(all: impl Iterator<Item = Met>) -> Vec<Met> {

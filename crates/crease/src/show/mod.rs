@@ -85,9 +85,14 @@ pub fn answer(a: &Answer, full: bool) -> String {
     match (&a.exact, &a.radius) {
         (Some(t), _) => tensor(t, &exact, full),
         (None, Some(radius)) => {
-            let pairs = a.near.data().iter().copied().zip(radius.data().iter().copied()).collect();
-            match Tensor::new(a.near.shape().clone(), pairs) {
-                Some(t) => tensor(&t, &|(x, r)| enclosed(*x, *r), full),
+            let middle = |i: usize| a.middle.as_ref().and_then(|m| m.data().get(i)).filter(|m| !m.is_zero());
+            let shown = |(i, (x, r)): (usize, (&f64, &f64))| match middle(i) {
+                Some(middle) if *x == 0.0 || !x.is_finite() => exact(middle),
+                _ => enclosed(*x, *r),
+            };
+            let texts = a.near.data().iter().zip(radius.data()).enumerate().map(shown).collect();
+            match Tensor::new(a.near.shape().clone(), texts) {
+                Some(t) => tensor(&t, &|text: &String| text.clone(), full),
                 None => tensor(&a.near, &|x| float(*x), full),
             }
         }
@@ -104,6 +109,7 @@ fn upward(x: f64) -> String {
 fn enclosed(x: f64, radius: f64) -> String {
     match x.abs() {
         size if radius <= size * f64::EPSILON => float(x),
+        _ if !radius.is_finite() => format!("{} (no bound)", float(x)),
         // which number around 0 is in the middle says nothing
         size if size <= radius => format!("0 ± {}", upward(size + radius)),
         _ => format!("{} ± {}", float(x), upward(radius)),
