@@ -31,3 +31,4 @@ pub mod operations;
 pub mod paper;
 pub mod precise;
 pub mod random;
+pub mod stress;
