@@ -141,6 +141,7 @@ fn slopes_are_derivatives() {
         ("program f(x) = log(sigmoid(x))", "program f(x) = 1 - sigmoid(x)", "800"),
         ("program f(x) = relu(x - 1)", "program f(x) = 1", "1.00000000000000000000000000000000000000001"),
         ("program f(x) = x^2", "program f(x) = 0", "0"),
+        ("program f(x) = sqrt(x^2 + 1e-440)", "program f(x) = x / sqrt(x^2 + 1e-440)", "3e-200"),
     ] {
         let a = Arithmetic::new(2400);
         let (slope, expected) = (slopes_of(text, x).unwrap().gradient.remove(0), at(derivative, &[x], 2400).unwrap());

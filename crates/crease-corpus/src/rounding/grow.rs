@@ -23,10 +23,10 @@ pub(super) struct Grower<'a> {
 /// A case, unless the draw has no truth.
 pub(super) fn case(seed: u64, rng: &mut Rng) -> Option<Case> {
     let mut g = Grower { rng, inputs: Vec::new() };
-    let (kind, expression) = match g.rng.below(8) {
+    let (kind, expression) = match g.rng.below(9) {
         0..3 => ("cancels", g.plain(CANCELLATIONS)),
-        3 => ("out of range", g.plain(RANGES)),
-        4 => ("cancels twice", g.nested()?),
+        3 | 4 => ("out of range", g.plain(RANGES)),
+        5 => ("cancels twice", g.nested()?),
         _ => ("close to a branch", g.branch()?),
     };
     let expression = g.dressed(expression)?;
