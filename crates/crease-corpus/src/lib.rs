@@ -31,3 +31,5 @@ pub mod operations;
 pub mod paper;
 pub mod precise;
 pub mod random;
+pub mod rounding;
+pub mod stress;

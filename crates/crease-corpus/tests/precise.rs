@@ -1,7 +1,7 @@
 //! The evaluator at hundreds of bits against what is known: digits of constants, exact rationals, itself at other precisions.
 
 use crease_core::{Program, Rational, Tensor, run};
-use crease_corpus::precise::{Arithmetic, Fault, Number, evaluate};
+use crease_corpus::precise::{Arithmetic, Fault, Number, evaluate, slopes};
 use crease_corpus::random::{Dictionary, Options, Rng, dyadic_point, generic_point, program, tied_point};
 use crease_formats::parse;
 
@@ -125,4 +125,34 @@ fn a_ball_holds_what_more_bits_tell() {
         }
     });
     assert!(compared > 300, "{compared}");
+}
+
+#[test]
+fn slopes_are_derivatives() {
+    let slopes_of = |text: &str, x: &str| {
+        let p = parse(text).unwrap().main().clone();
+        slopes(&p, &[Tensor::scalar(x.parse().unwrap())], 2400)
+    };
+    // the derivative as a program of its own
+    for (text, derivative, x) in [
+        ("program f(x) = exp(x) * sin(x)", "program f(x) = exp(x) * (sin(x) + cos(x))", "3"),
+        ("program f(x) = log(x) / x", "program f(x) = (1 - log(x)) / x^2", "1e-40"),
+        ("program f(x) = (1 - cos(x)) / x^2", "program f(x) = sin(x) / x^2 - 2 * (1 - cos(x)) / x^3", "1e-9"),
+        ("program f(x) = log(sigmoid(x))", "program f(x) = 1 - sigmoid(x)", "800"),
+        ("program f(x) = relu(x - 1)", "program f(x) = 1", "1.00000000000000000000000000000000000000001"),
+        ("program f(x) = x^2", "program f(x) = 0", "0"),
+        ("program f(x) = sqrt(x^2 + 1e-440)", "program f(x) = x / sqrt(x^2 + 1e-440)", "3e-200"),
+    ] {
+        let a = Arithmetic::new(2400);
+        let (slope, expected) = (slopes_of(text, x).unwrap().gradient.remove(0), at(derivative, &[x], 2400).unwrap());
+        let apart = a.abs(&a.sub(&slope, &expected).unwrap()).unwrap().to_f64();
+        assert!(apart <= 1e-150 * expected.to_f64().abs(), "{text} at {x}: {apart}");
+    }
+    for (text, x) in [
+        ("program f(x) = relu(x)", "0"),
+        ("program f(x) = exp(-1000) * abs(x - 1)", "1"),
+        ("program f(x) = x^2 + max(x, 1/3)", "1/3"),
+    ] {
+        assert_eq!(slopes_of(text, x).unwrap_err(), Fault::NoValue("a kink"), "{text}");
+    }
 }

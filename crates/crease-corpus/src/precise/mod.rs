@@ -22,10 +22,12 @@
 mod apply;
 mod elementary;
 mod number;
+mod slopes;
 mod special;
 mod walk;
 
 pub use number::{Arithmetic, Ball, Number, Size};
+pub use slopes::{Slopes, slopes};
 pub(crate) use walk::call;
 pub use walk::evaluate;
 

@@ -1,0 +1,116 @@
+//! Programs whose doubles are wrong, and programs whose doubles are right, with the truth at 500 digits and more.
+//!
+//! [`hostile`] makes programs that cancel, overflow or underflow, or sit so close to a branch that doubles take the wrong one. [`benign`]
+//! makes ordinary ones at ordinary points. Each [`Case`] comes with its [truth](Case::truth): the value, and the gradient by
+//! difference quotients at 2400 bits, which shares no code with what differentiates programs. All are differentiable at their point.
+//!
+//! ```
+//! use crease_corpus::rounding::hostile;
+//! let case = hostile(1);
+//! assert_eq!(case.to_string(), hostile(1).to_string());
+//! assert_eq!(case.truth.gradient.len(), case.program.dimension());
+//! ```
+
+mod grow;
+mod kernels;
+
+use crate::precise::{Number, Slopes, slopes};
+use crate::random::{self, Dictionary, Options, Rng};
+use crease_core::{Program, Rational, Tensor};
+use dashu_ratio::RBig;
+use std::fmt;
+
+/// The bits of the truth.
+pub const BITS: usize = 2400;
+
+/// So many draws are made for a seed until one has a truth.
+const DRAWS: usize = 1000;
+
+/// What doubles can hold with all their digits.
+const RANGE: std::ops::Range<f64> = 1e-280..1e280;
+
+/// A program, a point at which it is differentiable, and the truth.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// From which seed it was made.
+    pub seed: u64,
+    /// What is bad about it.
+    pub kind: &'static str,
+    /// The program, which has one output, a number.
+    pub program: Program,
+    /// The point.
+    pub point: Vec<Tensor<Rational>>,
+    /// The value and the gradient.
+    pub truth: Slopes,
+}
+
+impl Case {
+    /// All numbers of the truth: the value, then the gradient.
+    pub fn numbers(&self) -> impl Iterator<Item = &Number> {
+        std::iter::once(&self.truth.value).chain(&self.truth.gradient)
+    }
+
+    fn draw(seed: u64, kind: &'static str, program: Program, point: Vec<Tensor<Rational>>) -> Option<Case> {
+        let truth = slopes(&program, &point, BITS).ok()?;
+        let case = Case { seed, kind, program, point, truth };
+        let is_kept = case.numbers().all(is_plain);
+        is_kept.then_some(case)
+    }
+}
+
+/// Whether a number is known well, and of a size for doubles; or nothing.
+fn is_plain(x: &Number) -> bool {
+    let near = x.to_f64().abs();
+    match x.exact() {
+        Some(r) if *r == RBig::ZERO => true,
+        Some(_) => RANGE.contains(&near),
+        None => RANGE.contains(&near) && (x.error() as f64) < near.log2() - 200.0,
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.program)?;
+        let value = |t: &Tensor<Rational>| match t.data() {
+            [one] if t.shape().is_scalar() => one.to_string(),
+            all => format!("{} [{}]", t.shape(), all.iter().map(Rational::to_string).collect::<Vec<_>>().join(",")),
+        };
+        let at: Vec<String> =
+            self.program.inputs().iter().zip(&self.point).map(|(i, x)| format!("{}={}", i.name, value(x))).collect();
+        let truth: Vec<String> = self.numbers().map(|x| format!("{:e}", x.to_f64())).collect();
+        writeln!(f, "# at {}, from seed {} ({}); the truth is {}", at.join(","), self.seed, self.kind, truth.join(", "))
+    }
+}
+
+/// A program that doubles get wrong, mostly.
+///
+/// # Panics
+///
+/// Where nothing of a thousand draws has a truth, which happens for no seed.
+pub fn hostile(seed: u64) -> Case {
+    let mut rng = Rng::new(seed ^ 0x0B5E55ED).split();
+    (0..DRAWS).find_map(|_| grow::case(seed, &mut rng.split())).expect("one of a thousand draws has a truth")
+}
+
+/// An ordinary program at an ordinary point.
+///
+/// # Panics
+///
+/// Where nothing of a thousand draws has a truth, which happens for no seed.
+pub fn benign(seed: u64) -> Case {
+    let mut rng = Rng::new(seed ^ 0xF00D).split();
+    let draw = |rng: &mut Rng| {
+        let dictionary = *rng.pick(&[Dictionary::Everything, Dictionary::Smooth, Dictionary::Relu]);
+        let mut o = Options::new(dictionary).inputs(1 + rng.below(3)).equations(2 + rng.below(8));
+        if rng.once_in(2) {
+            o = o.tensors();
+        }
+        if rng.once_in(4) {
+            o = o.calls(1 + rng.below(2));
+        }
+        let program = random::program(rng, &o);
+        let point = random::generic_point(rng, &program);
+        Case::draw(seed, "benign", program, point)
+    };
+    (0..DRAWS).find_map(|_| draw(&mut rng.split())).expect("one of a thousand draws has a truth")
+}
