@@ -27,6 +27,8 @@ pub struct Limits {
     pub steps: u64,
     /// The most numbers that a run holds at once. By default 2^29, which as f64 are four gigabytes.
     pub numbers: u64,
+    /// The most bytes that constants, points and the numbers of a run may each take. They are counted before they are taken. By default 4 GiB.
+    pub memory: u64,
     /// The most equations, and calls, that expanding calls may make, and the most that are looked at again because other arguments of calls are constants.
     pub equations: u64,
     /// Programs with more operations than this are run in floats and not exactly, unless exact numbers are insisted on.
@@ -74,6 +76,7 @@ impl Limits {
     pub const DEFAULT: Limits = Limits {
         steps: 10_000_000_000,
         numbers: 1 << 29,
+        memory: 4 << 30,
         equations: 1 << 23,
         exact_operations: 200_000,
         exact_points: 1 << 14,
@@ -140,7 +143,7 @@ impl Limits {
     /// limits.set("exact_bits", 1_000_000).unwrap();
     /// assert_eq!((limits.conflicts, limits.oracles.tableau, limits.exact.bits), (1000, 1_000_000_000, 1_000_000));
     /// assert_eq!(limits.set("bits", 1 << 40).unwrap_err().to_string(), "bits=1099511627776 is too large: 4294967295 at most");
-    /// assert!(limits.set("bitz", 1).unwrap_err().to_string().starts_with("there is no limit bitz; there are: steps, numbers, equations"));
+    /// assert!(limits.set("bitz", 1).unwrap_err().to_string().starts_with("there is no limit bitz; there are: steps, numbers, memory, equations"));
     /// ```
     pub fn set(&mut self, name: &str, value: u64) -> Result<(), LimitError> {
         let (_, set) = NAMED.iter().find(|(n, _)| *n == name).ok_or_else(|| LimitError::Unknown(name.to_owned()))?;
@@ -188,7 +191,7 @@ macro_rules! named {
 }
 
 named! {
-    steps: u64, numbers: u64, equations: u64, exact_operations: u64, exact_points: usize, exact_bits exact bits: usize, exact_work exact work: u64,
+    steps: u64, numbers: u64, memory: u64, equations: u64, exact_operations: u64, exact_points: usize, exact_bits exact bits: usize, exact_work exact work: u64,
     interval_operations: u64, local_operations: u64,
     bits: u32, local_bits: u64, conflicts: u64, cells: u64, gradients: usize, visits: usize, margins: usize,
     basis: u64, terms: usize, rounds: usize,

@@ -186,13 +186,18 @@ DEVICE void sorted(REAL *x, int *from, int n, int last) {
   }
 }
 
-/* out[k] = x[at[k]], or the other way round */
+/* out[k] = x[at[k]], or the other way round; NaN everywhere where the positions are not a permutation */
 DEVICE void permuted(const REAL *x, const REAL *at, REAL *out, int n, int inverse) {
-  int k;
+  int k, fine = 1;
   for (k = 0; k < n; k++) out[k] = 0;
   for (k = 0; k < n; k++) {
     REAL a = at[k];
-    int to = a >= 0 && a < n && a == F(floor)(a) ? (int)a : k;
-    if (inverse) out[to] = x[k]; else out[k] = x[to];
+    if (!(a >= 0 && a < n && a == F(floor)(a)) || out[(int)a] != 0) { fine = 0; break; }
+    out[(int)a] = 1;
+  }
+  for (k = 0; k < n; k++) {
+    if (!fine) out[k] = F(sqrt)((REAL)-1);
+    else if (inverse) out[(int)at[k]] = x[k];
+    else out[k] = x[(int)at[k]];
   }
 }

@@ -97,6 +97,21 @@ fn casts_round_constants_and_keep_what_is_computed() {
     assert_eq!(cast(1), f64::from(0.1f32));
     assert_eq!(cast(10), 0.0999755859375);
     assert_eq!(cast(16), 0.10009765625);
+    // beyond the largest float and half a step there is none
+    let large = |x: f64, to: i64| {
+        let c = TensorProto { double_data: vec![x], ..tenth.clone() };
+        let nodes = vec![node("Cast", "c", "f", &[("to", A::I(to))]), node("Mul", "x f", "y", &[])];
+        let network = read(&model(13, vec![port("x", &[1])], vec![c], nodes, &["y"]));
+        network.map(|n| values(&n.program, &[vec![1.0]])[0].data()[0]).map_err(|e| e.to_string())
+    };
+    let bfloat = (2.0 - 1.0 / 128.0) * 2f64.powi(127);
+    assert_eq!(large(bfloat, 16), Ok(bfloat));
+    assert_eq!(large(3.39e38, 16), Ok(bfloat));
+    assert_eq!(large(65519.0, 10), Ok(65504.0));
+    for (x, to, infinity) in [(3.4e38, 16, "inf"), (-3.4e38, 16, "-inf"), (65520.0, 10, "inf"), (3.5e38, 1, "inf")] {
+        let error = large(x, to).unwrap_err();
+        assert!(error.contains(&format!("a constant must be finite, got {infinity}")), "{error}");
+    }
     // what is computed is cut to integers towards 0
     let to_int = model(13, vec![port("x", &[2])], vec![], vec![node("Cast", "x", "y", &[("to", A::I(7))])], &["y"]);
     assert_eq!(values(&read(&to_int).unwrap().program, &[vec![-1.75, 1.75]])[0].data(), [-1.0, 1.0]);

@@ -53,6 +53,37 @@ fn arithmetic() {
     }
 }
 
+/// A permutation reorders the elements of a tensor, as the page about the language shows it, and nothing else is one.
+#[test]
+fn permutations() {
+    let (vector, matrix) = ("v=[3,1,2],p=[2,0,1]", "M=[[1,2,3],[6,5,4]],P=[[2,0,1],[0,2,1]]");
+    for (expression, point, value) in [
+        ("permute(v, p)", vector, "[3]2 3 1"),
+        ("unpermute(v, p)", vector, "[3]1 2 3"),
+        ("unpermute(permute(v, p), p)", vector, "[3]3 1 2"),
+        ("permute(M, P)", matrix, "[2, 3]3 1 2 6 4 5"),
+        ("permute(M, P, axis=1)", matrix, "[2, 3]3 1 2 6 4 5"),
+        ("permute(v[0], v[1], p[2], p[1])", vector, "1 | 3"),
+    ] {
+        assert_eq!(at(expression, point), value, "{expression}");
+    }
+    for (positions, why) in [
+        ("[0.5,0,1]", "a position among 3 numbers must be an integer from 0 to 2, but here it is 0.5"),
+        ("[3,0,1]", "a position among 3 numbers must be an integer from 0 to 2, but here it is 3"),
+        ("[-1,0,1]", "a position among 3 numbers must be an integer from 0 to 2, but here it is -1"),
+        ("[1,0,1]", "a permutation of 3 numbers has every position once, but here 1 is there twice"),
+    ] {
+        for f in ["permute", "unpermute"] {
+            let point = parse_point(&format!("v=[3,1,2],p={positions}")).unwrap();
+            let p = parse_expression(&format!("{f}(v, p)"), &|name| point.shape_of(name).cloned()).unwrap();
+            let inputs: Vec<Tensor<Rational>> =
+                point.bind(&p).unwrap().into_iter().map(|(shape, data)| Tensor::new(shape, data).unwrap()).collect();
+            let error = run(&p, &inputs).unwrap_err();
+            assert!(error.to_string().starts_with(why), "{error}");
+        }
+    }
+}
+
 #[test]
 fn tensors() {
     let point = "v=[3,1,2],M=[[1,2,3],[6,5,4]],T=[[[1,2],[3,4]],[[8,7],[6,5]]],s=10";

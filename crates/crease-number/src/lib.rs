@@ -106,6 +106,14 @@ pub enum NumberError {
         /// How many numbers there are.
         of: usize,
     },
+    /// The positions of a reordering name one place twice.
+    #[error("a permutation of {of} numbers has every position once, but here {value} is there twice")]
+    NotAPermutation {
+        /// The position.
+        value: usize,
+        /// How many numbers there are.
+        of: usize,
+    },
     /// An exact number would grow past the size limit.
     #[error("the exact number grew past ten million bits")]
     TooLarge,

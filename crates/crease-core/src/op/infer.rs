@@ -382,6 +382,9 @@ fn permuted(op: &Op, lane: Lane, args: &[Option<&Shape>]) -> Result<Vec<Shape>, 
                 None => Err(shapes(op, args, "there is no axis to work along")),
             }
         }
+        Lane::Args if args.len() == 2 && !common(op, args)?.is_scalar() => {
+            Err(shapes(op, args, "a lane of one argument must be a scalar"))
+        }
         Lane::Args if args.len() >= 2 && args.len().is_multiple_of(2) => Ok(vec![common(op, args)?; args.len() / 2]),
         Lane::Args => Err(arity(op, "as many numbers as positions", args.len())),
     }

@@ -264,7 +264,7 @@ pub(super) fn beside<'s, 'a, N>(lane: Lane, n: usize, args: &'s [Arg<'a, N>]) ->
     }
 }
 
-/// Reorders every lane by the permutation that is given with it.
+/// Reorders every lane by the permutation that is given with it. Positions that are not a permutation are refused.
 pub(super) fn permute<N: Number>(
     p: &Program,
     e: &Equation<'_>,
@@ -279,17 +279,21 @@ pub(super) fn permute<N: Number>(
     };
     spread(e, lane, count, |i| {
         let (members, perm) = (group(lane, n, args, i), group(lane, n, beside(lane, n, args), i));
-        let mut placed: Vec<Option<N>> = vec![None; n];
-        for (k, position) in perm.iter().enumerate() {
-            let at = position.to_f64();
-            let at = if at >= 0.0 && at < n as f64 && at.fract() == 0.0 { at as usize } else { k };
-            if inverse {
-                placed[at] = Some(members[k].clone());
-            } else {
-                placed[k] = Some(members[at].clone());
-            }
+        // without checks NaN travels on: any number may stand anywhere
+        if let Some(nan) = perm.iter().find(|x| x.is_nan()) {
+            return Ok(vec![(*nan).clone(); n]);
         }
-        Ok(placed.into_iter().map(|x| x.unwrap_or_else(N::zero)).collect())
+        let mut places = Vec::with_capacity(n);
+        let mut from = vec![None; n];
+        for (k, position) in perm.iter().enumerate() {
+            let at = super::positions::index(*position, n)?;
+            if from[at].replace(k).is_some() {
+                return Err(NumberError::NotAPermutation { value: at, of: n });
+            }
+            places.push(at);
+        }
+        let order = if inverse { from.into_iter().flatten().collect() } else { places };
+        Ok(order.into_iter().map(|k: usize| members[k].clone()).collect())
     })
 }
 

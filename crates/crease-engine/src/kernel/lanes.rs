@@ -182,21 +182,30 @@ pub(crate) fn extreme(op: LaneOp) -> Option<lane::Extreme> {
     }
 }
 
-/// `out[i] = lane[perm[i]]`, or, inverse, `out[perm[i]] = lane[i]`; what is no position stands for itself.
-pub(crate) fn reorder<T: Float>(lane: &[T], perm: &[T], inverse: bool, out: &mut [T]) {
+/// `out[i] = lane[perm[i]]`, or, inverse, `out[perm[i]] = lane[i]`. False if the positions are not a permutation.
+#[must_use]
+pub(crate) fn reorder<T: Float>(lane: &[T], perm: &[T], inverse: bool, out: &mut [T]) -> bool {
     let n = lane.len();
-    if inverse {
-        out.fill(T::ZERO);
-    }
-    for (k, position) in perm.iter().enumerate() {
+    let place = |position: &T| {
         let at = position.to_f64();
-        let at = if at >= 0.0 && at < n as f64 && at.fract() == 0.0 { at as usize } else { k };
+        (at >= 0.0 && at < n as f64 && at.fract() == 0.0).then_some(at as usize)
+    };
+    // first each place is marked, so that one that is named twice shows
+    out.fill(T::ZERO);
+    for position in perm {
+        match place(position) {
+            Some(at) if out[at] == T::ZERO => out[at] = T::ONE,
+            _ => return false,
+        }
+    }
+    for (k, at) in perm.iter().filter_map(place).enumerate() {
         if inverse {
             out[at] = lane[k];
         } else {
             out[k] = lane[at];
         }
     }
+    true
 }
 
 /// The largest or smallest of many short lanes.

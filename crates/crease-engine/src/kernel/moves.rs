@@ -11,10 +11,7 @@ use crease_core::Position;
 #[must_use]
 pub(crate) fn carry_out<T: Float>(what: Move, lane: &[T], positions: &[T], out: &mut [T]) -> bool {
     match what {
-        Move::Permute { inverse } => {
-            super::lanes::reorder(lane, positions, inverse, out);
-            true
-        }
+        Move::Permute { inverse } => super::lanes::reorder(lane, positions, inverse, out),
         Move::Take => {
             let mut fine = true;
             for (o, x) in out.iter_mut().zip(positions) {

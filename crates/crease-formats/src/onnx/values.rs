@@ -397,15 +397,15 @@ pub(super) fn rounded(x: f64, data_type: i32) -> f64 {
         1 => f64::from(x as f32),
         10 | 16 => {
             // to so many bits of fraction, ties to even; below the smallest exponent to its steps
-            let (bits, lowest, largest) =
-                if data_type == 10 { (10, -14, 65504.0) } else { (7, -126, f64::from(f32::MAX)) };
+            let (bits, lowest, highest) = if data_type == 10 { (10, -14, 15) } else { (7, -126, 127) };
+            let largest = (2.0 - 2f64.powi(-bits)) * 2f64.powi(highest);
             if x == 0.0 || !x.is_finite() {
                 return x;
             }
             let exponent = ((x.abs().to_bits() >> 52) as i32 - 1023).max(lowest);
             let step = 2f64.powi(exponent - bits);
             let near = (x / step).round_ties_even() * step;
-            if near.abs() > largest && data_type == 10 { f64::INFINITY.copysign(x) } else { near }
+            if near.abs() > largest { f64::INFINITY.copysign(x) } else { near }
         }
         _ => x,
     }

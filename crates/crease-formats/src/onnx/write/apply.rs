@@ -119,16 +119,6 @@ impl Writing {
         }
     }
 
-    /// The positions that a sort gave, as integers; others as the interpreter takes them: what is no position of the lane stays where it is.
-    fn positions(&mut self, f: &mut Frame<'_>, a: Atom, dims: &[usize]) -> Result<Tensor, WriteError> {
-        if let Some(Held::Positions(t, _)) = a.value().map(|v| &f.held[v.index()]) {
-            return Ok(t.clone());
-        }
-        let given = self.numbers(f, a)?;
-        let given = self.nodes.expand(&given, dims)?;
-        self.guarded(&given)
-    }
-
     fn arithmetic(&mut self, f: &mut Frame<'_>, e: &Equation<'_>, name: &str) -> Results {
         let (a, b) = (self.numbers(f, e.args[0])?, self.numbers(f, e.args[1])?);
         one(self.nodes.binary(name, &a, &b))
@@ -288,21 +278,14 @@ impl Writing {
         let (x, positions) = match lane {
             Lane::Axis => {
                 let x = self.numbers(f, e.args[0])?;
-                (self.nodes.expand(&x, &dims)?, self.positions(f, e.args[1], &dims)?)
+                let positions = self.integers(f, e.args[1])?;
+                (self.nodes.expand(&x, &dims)?, self.nodes.expand(&positions, &dims)?)
             }
             Lane::Args => {
                 let (members, places) = e.args.split_at(e.args.len() / 2);
                 let x = self.stack(f, members, &dims)?;
-                // places that a sort gave are integers each; all others are numbers
-                let ints = |a: &Atom| matches!(a.value().map(|v| &f.held[v.index()]), Some(Held::Positions(..)));
-                let positions = if places.iter().all(ints) {
-                    let all: Vec<Tensor> =
-                        places.iter().map(|&a| self.positions(f, a, &dims)).collect::<Result<_, _>>()?;
-                    self.nodes.stacked(&all, &dims)?
-                } else {
-                    let all = self.stack(f, places, &dims)?;
-                    self.guarded(&all)?
-                };
+                let places = places.iter().map(|&a| self.integers(f, a)).collect::<Result<Vec<_>, _>>()?;
+                let positions = self.nodes.stacked(&places, &dims)?;
                 (x, positions)
             }
         };

@@ -2,7 +2,7 @@
 
 use super::apply::{Frame, Writing};
 use super::error::WriteError;
-use super::nodes::{INT64, Nodes, Tensor, With};
+use super::nodes::{Nodes, Tensor, With};
 use crease_core::op::Choice;
 use crease_core::{Atom, Equation, Kink, Lane, Ties, kinks_of_numbers};
 
@@ -45,21 +45,6 @@ impl Writing {
                 Ok((self.nodes.reshape(&a, &[rows, columns])?, x))
             }
         }
-    }
-
-    /// Numbers as positions in a lane, as the interpreter takes them: what is no position of the lane stays where it is.
-    pub fn guarded(&mut self, given: &Tensor) -> Result<Tensor, WriteError> {
-        let n = given.dims.last().copied().unwrap_or(1);
-        let w = &mut self.nodes;
-        let whole = w.unary("Floor", given);
-        let (low, high) = (w.number(0.0)?, w.number(n as f64)?);
-        let (from, to) = (w.binary("GreaterOrEqual", given, &low), w.binary("Less", given, &high));
-        let (fits, is_whole) = (w.binary("And", &from, &to), w.binary("Equal", given, &whole));
-        let fits = w.binary("And", &fits, &is_whole);
-        let here = w.list(&(0..n).collect::<Vec<_>>())?;
-        let safe = w.pick(&fits, given, &low);
-        let safe = w.cast(&safe, INT64);
-        Ok(w.pick(&fits, &safe, &here))
     }
 }
 

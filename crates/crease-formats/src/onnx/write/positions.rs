@@ -95,7 +95,7 @@ impl Writing {
     }
 
     /// An atom as integers.
-    fn integers(&mut self, f: &mut Frame<'_>, a: Atom) -> Result<Tensor, WriteError> {
+    pub fn integers(&mut self, f: &mut Frame<'_>, a: Atom) -> Result<Tensor, WriteError> {
         if let Some(Held::Positions(t, _)) = a.value().map(|v| &f.held[v.index()]) {
             return Ok(t.clone());
         }

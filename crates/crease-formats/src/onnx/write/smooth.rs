@@ -208,20 +208,26 @@ impl Nodes {
         Ok(self.binary("Mul", &less, &more))
     }
 
+    /// 2 atan(x / (1 + sqrt(1 - x^2))): nothing is divided by 0, at the ends neither.
     fn asin(&mut self, x: &Tensor) -> Result1 {
+        let (one, two) = (self.number(1.0)?, self.number(2.0)?);
         let rest = self.rest_of_square(x)?;
         let root = self.unary("Sqrt", &rest);
-        let slope = self.binary("Div", x, &root);
-        self.atan(&slope)
+        let below = self.binary("Add", &one, &root);
+        let slope = self.binary("Div", x, &below);
+        let half = self.atan(&slope)?;
+        Ok(self.binary("Mul", &two, &half))
     }
 
-    /// 2 atan(sqrt((1 - x) / (1 + x))).
+    /// 4 atan(sqrt((1 - x) / 2) / (1 + sqrt((1 + x) / 2))), twice the arcsine of sqrt((1 - x) / 2).
     fn acos(&mut self, x: &Tensor) -> Result1 {
-        let (one, two) = (self.number(1.0)?, self.number(2.0)?);
+        let (one, half, four) = (self.number(1.0)?, self.number(0.5)?, self.number(4.0)?);
         let (less, more) = (self.binary("Sub", &one, x), self.binary("Add", &one, x));
-        let share = self.binary("Div", &less, &more);
-        let root = self.unary("Sqrt", &share);
-        let half = self.atan(&root)?;
-        Ok(self.binary("Mul", &two, &half))
+        let (less, more) = (self.binary("Mul", &half, &less), self.binary("Mul", &half, &more));
+        let (sine, cosine) = (self.unary("Sqrt", &less), self.unary("Sqrt", &more));
+        let below = self.binary("Add", &one, &cosine);
+        let slope = self.binary("Div", &sine, &below);
+        let quarter = self.atan(&slope)?;
+        Ok(self.binary("Mul", &four, &quarter))
     }
 }

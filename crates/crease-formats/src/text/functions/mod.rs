@@ -427,6 +427,8 @@ impl<'s> Parser<'s> {
         let place = args.place;
         let atoms = self.values(args)?;
         let lane = match axis {
+            // as for every function of a group, a tensor is the group
+            None if atoms.len() == 2 && atoms.iter().any(|&a| !self.builder.shape(a).is_scalar()) => Lane::Axis,
             None => Lane::Args,
             Some(axis) => {
                 let last = atoms.first().map_or(0, |&a| self.builder.shape(a).rank()) as i64 - 1;
