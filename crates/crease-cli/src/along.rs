@@ -1,11 +1,36 @@
-//! Directions and other vectors over the inputs of a program: `--along` and `--contains`.
+//! Directions and other vectors over the inputs of a program: `--along` and `--contains`, which `--within` goes with.
 //!
 //! They are written as points are. Names that are left out are 0.
 
 use crate::source::{Source, named_point};
 use anyhow::{Result, anyhow};
+use clap::Args;
+use crease::inspect::{Close, Contains};
 use crease_core::Rational;
 use crease_formats::{Point, PointError};
+
+/// The tolerance of a vector that is asked about.
+#[derive(Args)]
+pub struct WithinArgs {
+    /// Take the vector of --contains for what it is close to: its numbers may be off by so much of their size, such as 1e-9
+    #[arg(long, value_name = "RELATIVE", requires = "contains", value_parser = relative)]
+    pub within: Option<Rational>,
+}
+
+fn relative(text: &str) -> Result<Rational, String> {
+    let number: Rational = text.parse().map_err(|_| format!("{text} is no number"))?;
+    if number.is_negative() { Err("a tolerance is not negative".into()) } else { Ok(number) }
+}
+
+/// What can be done about an answer that rounding explains.
+pub fn advice(contains: Option<&Contains>) -> Option<String> {
+    match contains?.close {
+        Some(Close { within: None, .. }) => {
+            Some(format!("{:<12}--within 1e-15 takes the vector for what it is so close to\n", ""))
+        }
+        _ => None,
+    }
+}
 
 /// Reads a vector over the inputs of a program, as the flag of this name gives it.
 pub fn vector(flag: &str, text: &str, source: &Source) -> Result<Vec<Rational>> {

@@ -34,6 +34,9 @@ pub struct Listing {
     #[arg(long, value_name = "VECTOR", requires = "all", allow_hyphen_values = true)]
     contains: Option<String>,
 
+    #[command(flatten)]
+    within: along::WithinArgs,
+
     /// Write the certificate that the vector of --contains is a Clarke subgradient to this file, if it is one
     #[arg(long, value_name = "FILE", requires = "contains")]
     certificate: Option<PathBuf>,
@@ -55,7 +58,7 @@ impl Listing {
             gradients: self.max_gradients,
             ..self.time.within(ask.limits)?
         };
-        let ask = Ask { limits, ..ask };
+        let ask = Ask { limits, within: self.within.within.clone(), ..ask };
         let inputs = source.inputs()?;
         // what is wrong with the vector should not be told after an hour
         let contains = self.contains.as_deref().map(|v| along::vector("--contains", v, source)).transpose()?;
@@ -93,6 +96,13 @@ impl Listing {
         let written = write_certificate(certificate, || found.certificate().map_err(fault::inspect))?;
         found.certificate_is(written);
         drop(progress);
-        Ok(if self.stream { show::json(&found.summary_json()) } else { printed(&found, json) })
+        if self.stream {
+            return Ok(show::json(&found.summary_json()));
+        }
+        let mut out = printed(&found, json);
+        if !json {
+            out.extend(along::advice(found.contains.as_ref()));
+        }
+        Ok(out)
     }
 }

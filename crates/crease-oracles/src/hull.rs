@@ -9,7 +9,7 @@
 //! Deliberately absent: facets and volumes. A hull of n vectors in dimension p can have n^(p/2) facets, and nobody here needs them.
 
 use crate::cone::{Cone, Conflict, Forms, Half, Halt};
-use crate::enumerate::Neighbours;
+use crate::enumerate::{Neighbour, Neighbours};
 use crate::{EnumerateLimit, OracleError};
 use crease_core::Limits;
 use crease_core::local::Form;
@@ -95,28 +95,64 @@ fn check<P: AsRef<[Rational]>>(points: &[P], dimension: usize) -> Result<(), Ora
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stationarity {
-    /// It is, as this combination of neighbouring gradients.
+    /// It is, as this combination of neighbouring gradients, which are known exactly.
     Stationary {
         /// Numbers of gradients and their weights, which are positive and add up to 1.
         weights: Vec<(usize, Rational)>,
     },
-    /// It is not: along this direction all Clarke subgradients are negative, so that the program decreases.
+    /// It is: 0 is in the convex hull of the gradients, whatever they are within their enclosures. The weights depend on what they are.
+    Enclosed,
+    /// It is not: along this direction all Clarke subgradients are negative, so that the program decreases. Of gradients that are
+    /// enclosed, all numbers within the enclosures are.
     Descent {
         /// The direction.
         direction: Vec<Rational>,
     },
-    /// 0 is no combination of what was found, and that is not known to be all; or time was up.
+    /// 0 is neither certainly a combination of what was found nor certainly apart from it, or what was found is not known to be all, or
+    /// time was up.
     NotDecided,
 }
 
 impl Neighbours {
     /// Whether the point is Clarke stationary, within the time of the limits. See [`Stationarity`] for an example.
+    ///
+    /// No answer rests on the middle of an enclosure:
+    ///
+    /// ```
+    /// use crease_core::{abs, exp, log, local::localize, trace, Rational, Tensor, Var};
+    /// use crease_oracles::{neighbouring_gradients, Stationarity};
+    /// let ask = |at: i64, f: fn(Var<'_>) -> Var<'_>| {
+    ///     let p = trace(1, |x| f(x[0])).unwrap();
+    ///     let model = localize(&p, &[Tensor::scalar(Rational::from(at))]).unwrap();
+    ///     neighbouring_gradients(&model, 0, &Default::default()).unwrap().stationarity(&Default::default())
+    /// };
+    /// assert_eq!(ask(2, |x| exp(log(x)) - x), Stationarity::NotDecided); // the gradient is 0, or close to it
+    /// assert_eq!(ask(0, |x| abs(exp(x * 0.0 + 1.0) * x)), Stationarity::Enclosed); // from -e to e
+    /// assert!(matches!(ask(1, exp), Stationarity::Descent { .. }));
+    /// ```
     pub fn stationarity(&self, limits: &Limits) -> Stationarity {
-        let dimension = self.gradients.first().map_or(0, |n| n.gradient.len());
-        match in_hull(&self.gradients, &vec![Rational::ZERO; dimension], limits) {
-            Ok(HullPosition::Inside { weights }) if self.exact => Stationarity::Stationary { weights },
-            Ok(HullPosition::Outside { direction }) if self.complete() => Stationarity::Descent { direction },
-            _ => Stationarity::NotDecided,
+        let Some(first) = self.gradients.first() else { return Stationarity::NotDecided };
+        let zero = vec![Rational::ZERO; first.gradient.len()];
+        let (numbers, exact): (Vec<usize>, Vec<&[Rational]>) =
+            self.gradients.iter().enumerate().filter(|(_, n)| n.is_exact()).map(|(i, n)| (i, &n.gradient[..])).unzip();
+        let all_exact = exact.len() == self.gradients.len();
+        match in_hull(&exact, &zero, limits) {
+            Ok(HullPosition::Inside { weights }) => {
+                let weights = weights.into_iter().map(|(i, w)| (numbers[i], w)).collect();
+                return Stationarity::Stationary { weights };
+            }
+            Ok(HullPosition::Outside { direction }) if all_exact && self.complete() => {
+                return Stationarity::Descent { direction };
+            }
+            _ if all_exact => return Stationarity::NotDecided,
+            _ => {}
+        }
+        if surround_zero(&self.gradients, limits) {
+            return Stationarity::Enclosed;
+        }
+        match self.complete().then(|| descent(&self.gradients, limits)).flatten() {
+            Some(direction) => Stationarity::Descent { direction },
+            None => Stationarity::NotDecided,
         }
     }
 
@@ -150,6 +186,78 @@ impl Neighbours {
             verdicts.iter_mut().filter(|v| **v == Some(true)).for_each(|v| *v = None);
         }
         verdicts
+    }
+}
+
+/// Whether 0 is in the convex hull of gradients, whatever they are within their enclosures.
+///
+/// It is if the hull of the middles holds the box of all deviations, so that no half-space can lose 0 by them: were <m_i + e_i, s> < 0 for all
+/// i, then the corner of the box that is farthest along s, which is at least as far as any -e_i, would be beyond all m_i. The box
+/// is in the hull if a cross-polytope around it is, which has fewer corners.
+fn surround_zero(gradients: &[Neighbour], limits: &Limits) -> bool {
+    let dimension = gradients.first().map_or(0, |n| n.gradient.len());
+    let mut deviation = vec![Rational::ZERO; dimension];
+    for radius in gradients.iter().filter_map(|n| n.radius.as_ref()) {
+        deviation.iter_mut().zip(radius).filter(|(most, r)| **r > **most).for_each(|(most, r)| *most = r.clone());
+    }
+    let off: Vec<usize> = (0..dimension).filter(|&k| !deviation[k].is_zero()).collect();
+    // around a simplex there are more corners than coordinates
+    if gradients.len() <= off.len() {
+        return false;
+    }
+    let count = Rational::from(off.len());
+    let corner = |k: usize, sign: i64| {
+        let mut corner = vec![Rational::ZERO; dimension];
+        corner[k] = &deviation[k] * &count * Rational::from(sign);
+        corner
+    };
+    off.iter().flat_map(|&k| [corner(k, 1), corner(k, -1)]).all(|corner| {
+        limits.stopped().is_none() && matches!(in_hull(gradients, &corner, limits), Ok(HullPosition::Inside { .. }))
+    })
+}
+
+/// A direction along which all vectors within the enclosures of all gradients are negative, if there is one. The corners that
+/// prevent one are found as they are met: a direction for those so far either does for all, or shows another corner.
+fn descent(gradients: &[Neighbour], limits: &Limits) -> Option<Vec<Rational>> {
+    // of one enclosure, the vector that is closest to 0 is in the way of no other
+    let closest = |n: &Neighbour| -> Vec<Rational> {
+        let Some(radius) = &n.radius else { return n.gradient.clone() };
+        let toward_zero = |(m, r): (&Rational, &Rational)| match m.abs() > *r {
+            true if m.is_negative() => m + r,
+            true => m - r,
+            false => Rational::ZERO,
+        };
+        n.gradient.iter().zip(radius).map(toward_zero).collect()
+    };
+    let mut known: Vec<Vec<Rational>> = gradients.iter().map(closest).collect();
+    let zero = vec![Rational::ZERO; known.first()?.len()];
+    // one enclosure alone: all of its vectors are at least as far along the closest one
+    if let [one] = &known[..] {
+        return one.iter().any(|x| !x.is_zero()).then(|| one.iter().map(|x| -x).collect());
+    }
+    loop {
+        let Ok(HullPosition::Outside { direction }) = in_hull(&known, &zero, limits) else { return None };
+        let before = known.len();
+        for n in gradients {
+            let Some(radius) = &n.radius else { continue };
+            let farthest: Vec<Rational> = n
+                .gradient
+                .iter()
+                .zip(radius)
+                .zip(&direction)
+                .map(|((m, r), s)| match s {
+                    s if s.is_negative() => m - r,
+                    s if s.is_positive() => m + r,
+                    _ => m.clone(),
+                })
+                .collect();
+            if !dot(&farthest, &direction).is_negative() {
+                known.push(farthest);
+            }
+        }
+        if known.len() == before {
+            return Some(direction);
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //! test. Corners, edges and the centre of the choices are tried, and what is not shown is not claimed.
 
 use crate::bounds::along;
-use crate::enumerate::{Neighbour, Neighbours};
+use crate::enumerate::Neighbours;
 use crate::{Conservative, HullPosition, OracleError, Session, check_direction, in_hull};
 use crease_core::Limits;
 use crease_core::number::Rational;
@@ -93,6 +93,7 @@ impl Session<'_> {
         let own: Vec<Vec<Rational>> = vec![vector.to_vec(), vector.iter().map(|x| -x).collect()];
         for direction in own {
             if let Some(e) = self.clarke_along(&direction)?
+                && e.proved
                 && is_exactly((&e.gradient, e.radius.as_deref()), vector)
             {
                 return Ok(Membership::Clarke { direction });
@@ -100,7 +101,7 @@ impl Session<'_> {
         }
         for seed in 0..tries {
             let e = self.clarke_element(seed)?;
-            if is_exactly((&e.gradient, e.radius.as_deref()), vector) {
+            if e.proved && is_exactly((&e.gradient, e.radius.as_deref()), vector) {
                 return Ok(Membership::Clarke { direction: e.direction });
             }
         }
@@ -220,9 +221,13 @@ impl Session<'_> {
 
 /// Where a vector lies, as far as those gradients show it that are exact although others are not.
 fn among_exact(neighbours: &Neighbours, vector: &[Rational], limits: &Limits) -> Result<Membership, OracleError> {
-    let is_exact = |n: &Neighbour| n.radius.as_ref().is_none_or(|r| r.iter().all(Rational::is_zero));
-    let (numbers, exact): (Vec<usize>, Vec<&[Rational]>) =
-        neighbours.gradients.iter().enumerate().filter(|(_, n)| is_exact(n)).map(|(i, n)| (i, &n.gradient[..])).unzip();
+    let (numbers, exact): (Vec<usize>, Vec<&[Rational]>) = neighbours
+        .gradients
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| n.is_exact())
+        .map(|(i, n)| (i, &n.gradient[..]))
+        .unzip();
     if exact.is_empty() {
         return Ok(Membership::NotDecided);
     }

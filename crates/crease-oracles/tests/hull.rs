@@ -3,17 +3,18 @@
 mod support;
 
 use crease_core::Limits;
+use crease_core::local::localize;
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
-use crease_core::{abs, exp, max, relu, trace};
+use crease_core::{Var, abs, atan, erf, exp, log, max, relu, sqrt, trace};
 use crease_oracles::{
-    HullPosition, Membership, OracleError, Session, Stationarity, gradient_at_choices, hull_vertices, in_hull,
-    neighbouring_gradients,
+    EnumerateWork, HullPosition, Membership, Neighbour, Neighbours, OracleError, Session, Stationarity,
+    gradient_at_choices, hull_vertices, in_hull, neighbouring_gradients,
 };
 use std::time::{Duration, Instant};
 use support::arrangements::{braid, cross_polytope, weighted_relus};
 use support::elimination::has_direction;
-use support::{Rng, dot, ints, model_at, r};
+use support::{Rng, dot, ints, model_at, r, scalars};
 
 /// Whether there is a direction along which `v` is beyond all points.
 fn separable(points: &[Vec<i64>], v: &[i64]) -> bool {
@@ -216,10 +217,108 @@ fn stationary_points() {
         assert!(all.gradients.iter().all(|n| dot(&n.gradient, &direction).is_negative()));
         assert_eq!(ask(slopes, 3).0, Stationarity::NotDecided);
     }
-    // rounded numbers prove nothing
+    // from -e to e, whatever e is within its enclosure
     let p = trace(1, |x| abs(x[0]) * exp(x[0] + 1.0)).unwrap();
     let all = neighbouring_gradients(&model_at(&p, &[0]), 0, &Limits::default()).unwrap();
-    assert_eq!(all.stationarity(&Default::default()), Stationarity::NotDecided);
+    assert_eq!(all.stationarity(&Default::default()), Stationarity::Enclosed);
+}
+
+/// Minima at which the gradient has no exact value: its enclosure holds 0, whose middle says nothing.
+#[test]
+fn the_middle_of_an_enclosure_is_no_gradient() {
+    type F = for<'t> fn(&[Var<'t>]) -> Var<'t>;
+    let ask = |at: &[&str], f: F| {
+        let p = trace(at.len(), f).unwrap();
+        let at: Vec<Rational> = at.iter().map(|x| r(x)).collect();
+        let model = localize(&p, &scalars(&at)).unwrap();
+        neighbouring_gradients(&model, 0, &Limits::default()).unwrap().stationarity(&Limits::default())
+    };
+    let minima: [(&[&str], F); 4] = [
+        (&["3"], |x| x[0] * log(x[0]) - x[0] - x[0] * log(x[0] * 0.0 + 3.0)),
+        (&["2"], |x| exp(log(x[0])) - x[0]),
+        (&["1/2"], |x| erf(x[0]) - 2.0 * x[0] * exp(x[0] * 0.0 - 0.25) / sqrt(atan(x[0] * 0.0 + 1.0) * 4.0)),
+        (&["2", "1"], |x| exp(log(x[0])) - x[0] + exp(log(x[1])) - x[1]),
+    ];
+    for (k, (at, f)) in minima.into_iter().enumerate() {
+        assert_eq!(ask(at, f), Stationarity::NotDecided, "{k}");
+    }
+    let steep: [(&[&str], F, &[i64]); 3] = [
+        (&["1"], |x| exp(x[0]), &[-1]),
+        (&["1"], |x| -exp(x[0]), &[1]),
+        // the first coordinate may be 0, or not, and does not matter
+        (&["2", "1"], |x| exp(log(x[0])) - x[0] + exp(x[1]), &[0, -1]),
+    ];
+    for (k, (at, f, signs)) in steep.into_iter().enumerate() {
+        let Stationarity::Descent { direction } = ask(at, f) else { panic!("{k}") };
+        let sign = |x: &Rational| i64::from(x.is_positive()) - i64::from(x.is_negative());
+        assert_eq!(direction.iter().map(sign).collect::<Vec<_>>(), signs, "{k}");
+    }
+    // a kink in exact numbers beside enclosures of others
+    let yes = ask(&["0", "0"], |x| abs(x[0] * exp(x[0] * 0.0 + 1.0)) + abs(x[1] * exp(x[0] * 0.0 + 2.0)));
+    assert_eq!(yes, Stationarity::Enclosed);
+}
+
+/// Random boxes, judged by all of their corners.
+#[test]
+fn random_enclosures() {
+    let mut rng = Rng::new(28);
+    let (mut yes, mut no, mut open) = (0, 0, 0);
+    for _ in 0..2000 {
+        let (p, n, range) = (1 + rng.below(2), 1 + rng.below(5), [3, 8, 30][rng.below(3)]);
+        let boxes: Vec<(Vec<i64>, Vec<i64>)> = (0..n)
+            .map(|_| ((0..p).map(|_| rng.within(range)).collect(), (0..p).map(|_| rng.below(3) as i64).collect()))
+            .collect();
+        let corners: Vec<Vec<Vec<i64>>> = boxes
+            .iter()
+            .map(|(m, r)| {
+                let corner = |k: usize| {
+                    let side = |j: usize| m[j] + if k >> j & 1 == 1 { r[j] } else { -r[j] };
+                    (0..p).map(side).collect::<Vec<i64>>()
+                };
+                (0..1 << p).map(corner).collect()
+            })
+            .collect();
+        let gradients = boxes
+            .iter()
+            .map(|(m, r)| Neighbour {
+                gradient: ints(m),
+                radius: Some(ints(r)),
+                direction: ints(&vec![1; p]),
+                cells: 1,
+            })
+            .collect();
+        let work = EnumerateWork::default();
+        let all = Neighbours { gradients, cells: n as u64, limit: None, exact: false, work, all_vertices: false };
+        let zero = vec![0; p];
+        match all.stationarity(&Limits::default()) {
+            // whichever corners are taken, 0 is among them
+            Stationarity::Enclosed => {
+                yes += 1;
+                for pick in 0..(1usize << p).pow(n as u32) {
+                    let corner = |i: usize| corners[i][pick / (1usize << p).pow(i as u32) % (1 << p)].clone();
+                    let some: Vec<Vec<i64>> = (0..n).map(corner).collect();
+                    assert!(!separable(&some, &zero), "{boxes:?}");
+                }
+            }
+            Stationarity::Stationary { weights } => {
+                yes += 1;
+                let points: Vec<Vec<Rational>> = boxes.iter().map(|(m, _)| ints(m)).collect();
+                assert!(weights.iter().all(|(i, _)| boxes[*i].1.iter().all(|r| *r == 0)));
+                assert!(proved(&points, &ints(&zero), &HullPosition::Inside { weights }));
+            }
+            Stationarity::Descent { direction } => {
+                no += 1;
+                let negative = |c: &Vec<i64>| dot(&ints(c), &direction).is_negative();
+                assert!(corners.iter().flatten().all(negative), "{boxes:?} {direction:?}");
+            }
+            // some corners allow 0 and there is no direction for all of them
+            Stationarity::NotDecided => {
+                open += 1;
+                assert!(!separable(&corners.concat(), &zero), "{boxes:?}");
+            }
+        }
+    }
+    assert!(yes > 100 && no > 300 && open > 100, "{yes} {no} {open}");
 }
 
 /// Long numbers in many coordinates: to show that a vector is inside takes minutes, and the clock is looked at meanwhile.

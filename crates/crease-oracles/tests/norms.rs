@@ -237,3 +237,33 @@ fn certificates() {
     let certificate = session.differentiable(&Effort::default()).unwrap().certificate().unwrap();
     assert!(crease_check::check(certificate.as_bytes()).is_ok());
 }
+
+/// Norms of curved arguments cancel to first order, but not where the first-order parts of both vanish: there the program is not
+/// differentiable, however close to the point. The direction that an answer shows is none of those, though the search that knows no norms
+/// would draw it.
+#[test]
+fn directions_are_looked_at_with_the_norms_that_cancel() {
+    let decide = |text: &str| Session::owning(at_zero(text), 0).differentiable(&Effort::default()).unwrap().verdict;
+    let rest = ["", " + relu(x) - relu(y)"];
+    for rest in rest {
+        let text = |a: &str, b: &str| format!("program f(x, y, z) = norm2({a}, {b}) - norm2({a} + x^2, {b}){rest}");
+        for side in 0..2 {
+            let drawn = decide(&text("x - y", "x - z"));
+            let Some(e) = drawn.elements().get(side) else { continue };
+            let d: Vec<String> = e.direction.iter().map(|c| format!("({})", c.fraction())).collect();
+            // two forms that are 0 along that direction
+            let a = format!("{}*x - {}*y", d[1], d[0]);
+            let b = format!("{}*x - {}*z", d[2], d[0]);
+            let (hostile, before) = (decide(&text(&a, &b)), drawn.word());
+            assert_eq!(hostile.word(), before, "{a}, {b}");
+            for shown in hostile.elements() {
+                let parallel =
+                    (0..3).all(|k| &shown.direction[k] * &e.direction[0] == &e.direction[k] * &shown.direction[0]);
+                assert!(!parallel, "{a}, {b}: along {:?} the program has a kink at every point", shown.direction);
+                assert_eq!(shown.gradient.len(), 3);
+            }
+            let gradients = |v: &Verdict| v.elements().iter().map(|e| e.gradient.clone()).collect::<Vec<_>>();
+            assert_eq!(gradients(&hostile), gradients(&drawn));
+        }
+    }
+}

@@ -23,6 +23,7 @@ pub struct Wish {
     directions: u64,
     report: bool,
     numbers: Numbers,
+    within: Option<Rational>,
 }
 
 impl Wish {
@@ -38,6 +39,7 @@ impl Wish {
             directions: usual.directions,
             report: false,
             numbers: Numbers::Auto,
+            within: None,
         };
         for (key, value) in options.into_iter().flatten() {
             let key: String = key.extract()?;
@@ -57,6 +59,12 @@ impl Wish {
                 "output" => ask.output = value.extract()?,
                 "seed" => ask.seed = value.extract()?,
                 "directions" => ask.directions = value.extract()?,
+                "within" => {
+                    let within: Option<f64> = value.extract()?;
+                    let number = |x: f64| Rational::from_f64(x).filter(|x| !x.is_negative());
+                    let wrong = || CreaseError::new_err("within is a number that is not negative");
+                    ask.within = within.map(|x| number(x).ok_or_else(wrong)).transpose()?;
+                }
                 "report" => ask.report = value.extract()?,
                 "numbers" => {
                     ask.numbers = match &*value.extract::<String>()? {
@@ -77,7 +85,7 @@ impl Wish {
                 other => {
                     let limits: Vec<&str> = Limits::names().filter(|name| *name != "numbers").collect();
                     return Err(CreaseError::new_err(format!(
-                        "there is no option `{other}`; there are time, output, seed, directions, report, numbers, and limits: {}",
+                        "there is no option `{other}`; there are time, output, seed, directions, within, report, numbers, and limits: {}",
                         limits.join(", ")
                     )));
                 }
@@ -97,6 +105,7 @@ impl Wish {
             directions: self.directions,
             report: self.report,
             numbers: self.numbers,
+            within: self.within.clone(),
             ..Ask::default()
         }
     }
@@ -339,14 +348,21 @@ pub fn check(
     how: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(&'static str, Option<String>)> {
     use crease::check::Claim;
-    let proof = py.detach(|| ask_about::check(certificate));
-    let mut proof = proof.map_err(|e| CreaseError::new_err(format!("the certificate proves nothing: {e}")))?;
-    if let Some(program) = program {
+    let cancel = Cancel::new();
+    let wish = program.map(|p| Wish::new(p.get(), how, &cancel)).transpose()?;
+    let limits = match &wish {
+        Some(wish) => wish.limits.clone(),
+        None => Limits::default().cancelled_by(&cancel),
+    };
+    let proof = interruptible(py, &cancel, || ask_about::check_within(certificate, &limits))?;
+    let mut proof = proof.map_err(|e| match e {
+        ask_about::ProofError::Invalid(e) => CreaseError::new_err(format!("the certificate proves nothing: {e}")),
+        e => CreaseError::new_err(e.to_string()),
+    })?;
+    if let (Some(program), Some(wish)) = (program, wish) {
         let p = program.get();
         let args = args.cloned().unwrap_or_else(|| PyTuple::empty(py));
         let at = point(p, &p.leaves(&args, None)?)?;
-        let cancel = Cancel::new();
-        let wish = Wish::new(p, how, &cancel)?;
         proof = interruptible(py, &cancel, || proof.about(&p.core, &at, &wish.ask()).map_err(raise))??;
     }
     Ok(match proof.checked.claim {

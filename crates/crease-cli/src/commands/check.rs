@@ -2,12 +2,12 @@
 
 use crate::commands::printed;
 use crate::fault;
-use crate::flags::{self, LimitArgs, PrecisionArgs};
+use crate::flags::{self, PrecisionArgs, TimeArgs};
 use crate::network::NetworkArgs;
 use crate::source::{SourceArgs, read_input};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Parser};
-use crease::inspect::{Ask, check};
+use crease::inspect::{Ask, InspectError, ProofError, check_within};
 
 /// Check a certificate
 ///
@@ -51,7 +51,7 @@ pub struct Check {
     precision: PrecisionArgs,
 
     #[command(flatten)]
-    limit: LimitArgs,
+    time: TimeArgs,
 
     /// Print one JSON object
     #[arg(long)]
@@ -67,11 +67,21 @@ struct OfProgram {
 
 impl Check {
     pub fn run(&self) -> Result<String> {
-        let proof = check(self.read()?).map_err(|e| anyhow!("certificate {e}"))?;
+        let limits = self.time.within(self.precision.within(flags::limits()))?;
+        let proof = check_within(self.read()?, &limits).map_err(|e| match e {
+            ProofError::Invalid(e) => anyhow!("certificate {e}"),
+            e => anyhow!("{e}"),
+        })?;
         let Some(source) = self.source() else { return Ok(printed(&proof, self.json)) };
-        let (source, limits) = (source.load()?, self.limit.set(self.precision.within(flags::limits()))?);
+        let source = source.load()?;
         let ask = Ask { output: self.output, limits, ..Ask::default() };
-        let proof = proof.about(&source.program, &source.inputs()?, &ask).map_err(fault::inspect)?;
+        let proof = proof.about(&source.program, &source.inputs()?, &ask).map_err(|e| match e {
+            InspectError::Proof(ProofError::Bits { .. }) => anyhow!("{e} with --max-bits"),
+            InspectError::Proof(ProofError::TooLarge { limit, .. }) => {
+                anyhow!("{e}; raise it with --limit graph={}", limit.saturating_mul(10))
+            }
+            e => fault::inspect(e),
+        })?;
         Ok(printed(&proof, self.json))
     }
 

@@ -7,7 +7,7 @@ use crate::flags::OutputArgs;
 use crate::source::SourceArgs;
 use anyhow::Result;
 use clap::Args;
-use crease::inspect::conservative;
+use crease::inspect::{Ask, conservative};
 
 /// What automatic differentiation can return at a point
 ///
@@ -28,6 +28,9 @@ pub struct Conservative {
     contains: Option<String>,
 
     #[command(flatten)]
+    within: along::WithinArgs,
+
+    #[command(flatten)]
     asked: OutputArgs,
 }
 
@@ -36,7 +39,13 @@ impl Conservative {
         let source = self.source.load()?;
         let inputs = source.inputs()?;
         let contains = self.contains.as_deref().map(|v| along::vector("--contains", v, &source)).transpose()?;
-        let answer = conservative(&source.program, &inputs, contains, &self.asked.ask()?).map_err(fault::inspect)?;
-        Ok(printed(&answer, self.asked.json))
+        let ask = Ask { within: self.within.within.clone(), ..self.asked.ask()? };
+        let answer = conservative(&source.program, &inputs, contains, &ask).map_err(fault::inspect)?;
+        let mut out = printed(&answer, self.asked.json);
+        if !self.asked.json {
+            let asked = answer.answer.as_ref().ok().and_then(|told| told.asked.as_ref());
+            out.extend(along::advice(asked));
+        }
+        Ok(out)
     }
 }

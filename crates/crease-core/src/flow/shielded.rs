@@ -3,7 +3,7 @@
 //! Going back through `where(x != 0, sin(x) / x, 1)` at 0, the adjoint of the quotient is 0 and its slope has no value. Their product has to be 0 all the
 //! same. So where an equation leads to a branch of a `where`, and something of it may be missing, products with adjoints are guarded: they are 0 where the adjoint is.
 
-use crate::op::{Op, calling, shaped};
+use crate::op::{Gap, Op};
 use crate::program::Program;
 
 /// Which equations need guarded products on the way back.
@@ -34,12 +34,11 @@ pub(crate) fn guarded(p: &Program) -> Vec<bool> {
     guarded
 }
 
-/// Whether an operation may have no value where its arguments have one, be it that it is too large. That a sum or a product may be too large is not looked at.
+/// Whether an operation may have no value where its arguments have one, be it that it is too large. That a sum or a product may be too large is not looked at, nor that a
+/// condition may be no truth value.
 fn may_fail(op: &Op) -> bool {
-    match op {
-        Op::Div | Op::Smooth(_) | Op::LogSumExp(_) | Op::LogSumExpJoint(_) | Op::Gather { .. } | calling!() => true,
-        Op::Kink(kink) | Op::Joint(kink, _) => !kink.facts().is_straight,
-        Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Stair(_) | Op::Permute { .. } | Op::Position(..) => false,
-        Op::Where | Op::Compare(_) | Op::Logic(_) | shaped!() => false,
+    match op.gap() {
+        Gap::None | Gap::Size | Gap::Condition => false,
+        Gap::Exactness | Gap::Domain => true,
     }
 }

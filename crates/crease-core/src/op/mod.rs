@@ -361,7 +361,54 @@ macro_rules! calling {
 
 pub(crate) use {calling, elementwise, shaped, with_lane};
 
+/// Where an operation may have no value although all of its arguments have one: the one table of that.
+///
+/// ```
+/// use crease_core::op::{Gap, Kink, Lane};
+/// use crease_core::{Logic, Op, Smooth};
+/// assert_eq!(Op::Kink(Kink::Relu).gap(), Gap::None);
+/// assert_eq!(Op::Mul.gap(), Gap::Size);
+/// assert_eq!(Op::Kink(Kink::Norm2(Lane::Axis)).gap(), Gap::Exactness);
+/// assert_eq!(Op::Logic(Logic::And).gap(), Gap::Condition);
+/// assert_eq!(Op::Smooth(Smooth::Log).gap(), Gap::Domain);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// Nowhere.
+    None,
+    /// Where a sum or a product is too large for the kind of numbers.
+    Size,
+    /// Where the real value has no exact one in the kind of numbers, or is too large.
+    Exactness,
+    /// Where a condition is neither true nor false.
+    Condition,
+    /// Outside of its domain, such as division by 0, or where a position is none; and all of the above.
+    Domain,
+}
+
 impl Op {
+    /// Where it may have no value although its arguments have one.
+    pub fn gap(&self) -> Gap {
+        match self {
+            Op::Neg | Op::Stair(_) | Op::Compare(_) | Op::Position(..) | Op::View { .. } => Gap::None,
+            Op::Add | Op::Sub | Op::Mul | Op::Constant(_) | Op::Assemble { .. } | Op::MatMul { .. } => Gap::Size,
+            Op::LogSumExp(_) | Op::LogSumExpJoint(_) => Gap::Exactness,
+            Op::Kink(kink) | Op::Joint(kink, _) => match kink.kind() {
+                KinkKind::Relu
+                | KinkKind::Abs
+                | KinkKind::Max
+                | KinkKind::Min
+                | KinkKind::OrderStatistic
+                | KinkKind::Sort
+                | KinkKind::NormInf => Gap::None,
+                KinkKind::TimesRelu | KinkKind::LeakyRelu | KinkKind::Norm1 | KinkKind::MaxLinear { .. } => Gap::Size,
+                KinkKind::Elu | KinkKind::Norm2 => Gap::Exactness,
+            },
+            Op::Where | Op::Logic(_) => Gap::Condition,
+            Op::Div | Op::Smooth(_) | Op::Permute { .. } | Op::Gather { .. } | calling!() => Gap::Domain,
+        }
+    }
+
     /// The name of the operation in the text language, without the tick of a joint operation.
     pub fn name(&self) -> &'static str {
         match self {

@@ -244,7 +244,7 @@ impl Session<'_> {
             let decision = plain.differentiable(effort)?;
             // there are norms, which cancel
             let by = if decision.by == Argument::NoKinks { Argument::Rewriting } else { decision.by };
-            return Ok(Decision { by, ..decision });
+            return with_norms(self, plain, Decision { by, ..decision }, effort);
         }
         let (model, output) = (self.model(), self.output());
         if !model.is_exact() {
@@ -330,16 +330,8 @@ fn near(
     // many members leave little room between them
     let members: usize = session.sizes().iter().map(|n| n - 1).sum();
     let first_bits = 8 + members.checked_ilog2().unwrap_or(0) as i32;
-    for attempt in 0..64 {
-        // the direction itself, then ever smaller steps away from it
-        let bits = (first_bits + attempt).min(40);
-        let far = Rational::from(2).pow(bits + 4 * attempt).unwrap_or(Rational::ONE);
-        let range = 1i64 << bits;
-        let mut step = || match attempt {
-            0 => Rational::ZERO,
-            _ => Rational::from(random.below(2 * range as u64 + 1) as i64 - range),
-        };
-        let moved: Vec<Rational> = direction.iter().map(|d| &(d * &far) + &step()).collect();
+    for attempt in 0..STEPS_ASIDE {
+        let moved = aside(direction, attempt, first_bits, &mut random);
         if let Some(e) = session.clarke_along(&moved)?
             && along(&e.gradient) == slope
         {
@@ -347,6 +339,95 @@ fn near(
         }
     }
     Err(OracleError::NoGenericDirection)
+}
+
+/// A decision about the function of the direction without norms that cancel, as one about the program. Both are differentiable at the
+/// point or neither is; but around the point, where the arguments of norms are curved, the norms need not cancel, and the program may have
+/// no gradient along a direction along which the function has one. So each element is looked at again with the norms, along its direction or
+/// one close by.
+fn with_norms(
+    session: &Session<'_>,
+    plain: &Session<'_>,
+    decision: Decision,
+    effort: &Effort<'_>,
+) -> Result<Decision, OracleError> {
+    if session.plain_around().is_some() {
+        return Ok(decision);
+    }
+    let bits = session.model().precision().bits;
+    let unknown = || {
+        let limit = effort.limits.stopped().map_or(Limit::Bits(bits), Limit::from);
+        let verdict = Verdict::Unknown { limit, best: Vec::new() };
+        Decision { verdict, by: Argument::Nothing, counts: decision.counts, written: None }
+    };
+    let seen = |e: &ClarkeElement| seen_with_norms(session, plain, e, effort);
+    let verdict = match &decision.verdict {
+        Verdict::Yes(e) => seen(e)?.map(Verdict::Yes),
+        Verdict::No(sides) => match (seen(&sides[0])?, seen(&sides[1])?) {
+            (Some(a), Some(b)) => Some(Verdict::No(Box::new([a, b]))),
+            _ => None,
+        },
+        Verdict::Unknown { limit, best } => {
+            let best = best.iter().map(seen).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+            Some(Verdict::Unknown { limit: *limit, best })
+        }
+    };
+    Ok(match verdict {
+        Some(verdict) => Decision { verdict, ..decision },
+        None => unknown(),
+    })
+}
+
+/// An element of the function without norms, with a direction along which the program has this gradient, too.
+fn seen_with_norms(
+    session: &Session<'_>,
+    plain: &Session<'_>,
+    element: &ClarkeElement,
+    effort: &Effort<'_>,
+) -> Result<Option<ClarkeElement>, OracleError> {
+    let radius = |e: &ClarkeElement, k: usize| e.radius.as_ref().map_or(Rational::ZERO, |r| r[k].clone());
+    let meets = |e: &ClarkeElement| {
+        let close = |k: usize| (&e.gradient[k] - &element.gradient[k]).abs() <= radius(e, k) + radius(element, k);
+        (0..e.gradient.len()).all(close)
+    };
+    let mut random = SplitMix64::new(effort.seed);
+    for attempt in 0..STEPS_ASIDE {
+        if effort.limits.stopped().is_some() {
+            break;
+        }
+        let direction = match attempt {
+            0 => element.direction.clone(),
+            _ => aside(&element.direction, attempt, 8, &mut random),
+        };
+        let same = |e: ClarkeElement| e.proved && e.gradient == element.gradient;
+        if attempt > 0 && !plain.clarke_along(&direction)?.is_some_and(same) {
+            continue;
+        }
+        match session.clarke_along(&direction) {
+            Ok(Some(own)) if own.proved && meets(&own) => {
+                let (gradient, radius) = (element.gradient.clone(), element.radius.clone());
+                return Ok(Some(ClarkeElement { gradient, radius, ..own }));
+            }
+            Ok(_) | Err(OracleError::Undecided { .. }) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(None)
+}
+
+/// How many directions close to one that shows nothing are tried.
+const STEPS_ASIDE: i32 = 64;
+
+/// A direction itself, then ever smaller steps away from it.
+fn aside(direction: &[Rational], attempt: i32, first_bits: i32, random: &mut SplitMix64) -> Vec<Rational> {
+    let bits = (first_bits + attempt).min(40);
+    let far = Rational::from(2).pow(bits + 4 * attempt).unwrap_or(Rational::ONE);
+    let range = 1i64 << bits;
+    let mut step = || match attempt {
+        0 => Rational::ZERO,
+        _ => Rational::from(random.below(2 * range as u64 + 1) as i64 - range),
+    };
+    direction.iter().map(|d| &(d * &far) + &step()).collect()
 }
 
 impl Decision {

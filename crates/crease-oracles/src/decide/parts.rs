@@ -125,7 +125,8 @@ impl Session<'_> {
     ) -> Result<Decision, OracleError> {
         self.from()?;
         if let Some(plain) = self.plain() {
-            return plain.differentiable_united(parts, missing, effort);
+            let decision = plain.differentiable_united(parts, missing, effort)?;
+            return super::with_norms(self, plain, decision, effort);
         }
         let first = self.clarke_element(effort.seed)?;
         let mut counts = SearchCounts::default();

@@ -117,6 +117,11 @@ impl Neighbour {
     fn of(e: ClarkeElement) -> Self {
         Neighbour { gradient: e.gradient, radius: e.radius, direction: e.direction, cells: 1 }
     }
+
+    /// Whether every coordinate is known exactly.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.radius.as_ref().is_none_or(|r| r.iter().all(Rational::is_zero))
+    }
 }
 
 impl AsRef<[Rational]> for Neighbour {

@@ -3,7 +3,7 @@
 use super::at::At;
 use super::contains::{Contains, combination, json_weights};
 use super::{Ask, Coordinates, InspectError};
-use crate::show::{self, Rows};
+use crate::show::{self, Apart, Rows};
 use crease_core::{Program, Rational};
 use crease_oracles::{Cube, EnumerateEvent, EnumerateLimit, Neighbour, Neighbours, Stationarity, accurate_vector};
 use serde::{Serialize, Serializer};
@@ -147,10 +147,10 @@ impl<'p> Neighbourhood<'p> {
         mut tell: impl FnMut(&At<'p>, Event<'_>),
     ) -> Result<Self, InspectError> {
         let contains = match &wanted.contains {
-            Some(vector) => Some(Contains {
-                vector: vector.clone(),
-                found: at.session().membership_among(&found, vector, &ask.limits)?,
-            }),
+            Some(vector) => {
+                let place = at.session().membership_among(&found, vector, &ask.limits)?;
+                Some(Contains::new(&at, vector.clone(), place, &found.gradients, ask)?)
+            }
             None => None,
         };
         let stationary = wanted.stationary.then(|| found.stationarity(&ask.limits));
@@ -201,7 +201,9 @@ impl Serialize for Neighbourhood<'_> {
 /// One of the gradients as JSON.
 pub fn gradient_json(at: &At<'_>, n: &Neighbour) -> Value {
     let mut members = vec![("gradient", at.json(&n.gradient)), ("direction", at.json(&n.direction))];
-    members.extend(at.json_radius(n.radius.as_deref()));
+    let vector = (&n.gradient[..], n.radius.as_deref());
+    members.extend(at.json_radius(vector));
+    members.extend(at.json_digits(vector, (&Apart::of([vector]), 0)));
     if let (Some(gradient), Some(direction)) =
         (at.json_exact(&n.gradient, n.radius.as_deref()), at.json_exact(&n.direction, None))
     {
@@ -226,7 +228,8 @@ impl Neighbourhood<'_> {
         rows.add("cells", &format!("{}; {whole}", many(found.cells, "cell")));
         rows.add("gradients", &self.summary());
         let mut table: Vec<Vec<String>> = Vec::new();
-        for (n, vertex) in found.gradients.iter().zip(&self.vertices).take(SHOWN) {
+        let apart = self.apart(SHOWN);
+        for (i, (n, vertex)) in found.gradients.iter().zip(&self.vertices).enumerate().take(SHOWN) {
             let vertex = match vertex {
                 Some(true) => "vertex",
                 Some(false) => "no vertex",
@@ -234,7 +237,7 @@ impl Neighbourhood<'_> {
             };
             let along = format!("along {}", at.shown(&n.direction, None));
             let cells = if n.cells == 1 { String::new() } else { many(n.cells, "cell") };
-            let gradient = at.shown(&n.gradient, n.radius.as_deref());
+            let gradient = at.shown_apart((&n.gradient, n.radius.as_deref()), (&apart, i));
             table.push(vec![gradient, along, vertex.into(), cells]);
         }
         if found.gradients.len() > SHOWN {
@@ -264,6 +267,11 @@ impl Neighbourhood<'_> {
         rows.text()
     }
 
+    /// The digits that tell the first so many gradients apart.
+    fn apart(&self, shown: usize) -> Apart {
+        Apart::of(self.found.gradients.iter().take(shown).map(|n| (&n.gradient[..], n.radius.as_deref())))
+    }
+
     fn summary(&self) -> String {
         let n = self.found.gradients.len();
         let corners = self.vertices.iter().filter(|v| **v == Some(true)).count();
@@ -284,26 +292,42 @@ impl Neighbourhood<'_> {
             Stationarity::Stationary { weights } => {
                 format!("yes, 0 is a Clarke subgradient: {}", combination(weights, &self.found.gradients, at))
             }
+            Stationarity::Enclosed => {
+                "yes, 0 is a Clarke subgradient: it is a combination of these, whatever they are within their enclosures".into()
+            }
             Stationarity::Descent { direction } => {
                 format!("no: it decreases along {}", at.shown(direction, None))
             }
-            Stationarity::NotDecided => {
-                "not decided: 0 is no combination of what was found, that is not exact, or time was up".into()
+            Stationarity::NotDecided => self.open_text(),
+        }
+    }
+
+    /// Why it is not decided whether 0 is a Clarke subgradient.
+    fn open_text(&self) -> String {
+        let found = &self.found;
+        match found.limit {
+            Some(limit) => format!("not decided: 0 is not certainly a combination of what was found, and {limit}"),
+            None if found.gradients.iter().any(|n| n.radius.is_some()) => {
+                "not decided: 0 lies within what the enclosures of the gradients leave open".into()
             }
+            None => "not decided: the limits ended it".into(),
         }
     }
 
     /// The members of the JSON object, with or without the list of gradients.
     fn members(&self, listed: bool) -> Vec<(&'static str, Value)> {
         let Neighbourhood { at, found, .. } = self;
-        let gradients = found.gradients.iter().zip(&self.vertices).map(|(n, vertex)| {
+        let apart = self.apart(if listed { usize::MAX } else { 0 });
+        let gradients = found.gradients.iter().zip(&self.vertices).enumerate().map(|(i, (n, vertex))| {
+            let vector = (&n.gradient[..], n.radius.as_deref());
             let members = [
                 ("gradient", at.json(&n.gradient)),
                 ("direction", at.json(&n.direction)),
                 ("vertex", vertex.map_or(Value::Null, Value::from)),
                 ("cells", n.cells.into()),
             ];
-            show::object(members.into_iter().chain(at.json_radius(n.radius.as_deref())))
+            let more = at.json_radius(vector).into_iter().chain(at.json_digits(vector, (&apart, i)));
+            show::object(members.into_iter().chain(more))
         });
         let mut members: Vec<(&str, Value)> =
             vec![("cells", found.cells.into()), ("complete", found.complete().into())];
@@ -350,6 +374,8 @@ impl Neighbourhood<'_> {
             Stationarity::Stationary { weights } => {
                 show::object([("verdict", "yes".into()), ("weights", json_weights(weights))])
             }
+            // the weights depend on what the gradients are
+            Stationarity::Enclosed => show::object([("verdict", Value::from("yes"))]),
             Stationarity::Descent { direction } => {
                 show::object([("verdict", "no".into()), ("descent", self.at.json(direction))])
             }

@@ -2,7 +2,7 @@
 
 use super::numbers::Answer;
 use super::{Ask, InspectError};
-use crate::show::{self, Rows};
+use crate::show::{self, Apart, Enclosed, Rows};
 use crease_core::Limits;
 use crease_core::local::{ActiveKink, Exactness, LocalError, LocalModel, Precision, localize_within};
 use crease_core::number::Mixed;
@@ -12,6 +12,7 @@ use crease_oracles::{AskError, OracleError, Session, accurate};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The most kinks that text shows.
 pub(crate) const SHOWN: usize = 12;
@@ -237,6 +238,25 @@ impl<'p> At<'p> {
         vector(&self.program, v, radius)
     }
 
+    /// The same of one of several vectors, in as many digits as tell it apart from the others.
+    pub(crate) fn shown_apart(&self, v: Enclosed<'_>, of: (&Apart, usize)) -> String {
+        if !of.0.is_needed(of.1) {
+            return self.shown(v.0, v.1);
+        }
+        point_text(&self.program, v, |part, answer| texts_of(answer, part, v, of))
+    }
+
+    /// One of several vectors, input by input, in as many digits as tell it apart from the others.
+    pub(crate) fn texts(&self, v: Enclosed<'_>, of: (&Apart, usize)) -> Vec<String> {
+        texts(self.model(), v, of)
+    }
+
+    /// The digits that tell one of several vectors apart from the others, as a member of a JSON object, if floats do not.
+    pub(crate) fn json_digits(&self, v: Enclosed<'_>, of: (&Apart, usize)) -> Option<(&'static str, Value)> {
+        let parts = json_digits(self.model(), v, of)?;
+        Some(("digits", show::object(self.names().into_iter().zip(parts))))
+    }
+
     /// Active kinks, one line for each place, each with further cells; lines that differ in nothing are one.
     pub(crate) fn kinks<'m>(
         &'m self,
@@ -260,11 +280,12 @@ impl<'p> At<'p> {
         show::object(self.names().into_iter().zip(self.by_input(vector, None).iter().map(show::near)))
     }
 
-    /// How far a vector may be off, as a member of a JSON object, if it is not exact.
-    pub(crate) fn json_radius(&self, radius: Option<&[Rational]>) -> Option<(&'static str, Value)> {
-        let upward: Vec<Rational> =
-            radius?.iter().filter_map(|r| Rational::from_f64(above(r)).or(Some(r.clone()))).collect();
-        Some(("radius", self.json(&upward)))
+    /// How far the numbers of a vector in JSON may be off, as a member of a JSON object, if it is not exact.
+    pub(crate) fn json_radius(&self, v: Enclosed<'_>) -> Option<(&'static str, Value)> {
+        v.1?;
+        let parts = self.by_input(v.0, v.1);
+        let radius = parts.iter().map(|a| show::radius(a).unwrap_or(Value::Null));
+        Some(("radius", show::object(self.names().into_iter().zip(radius))))
     }
 
     /// The same in strings such as "1/3", if it is exact.
@@ -306,7 +327,62 @@ pub(crate) fn vector(p: &Program, vector: &[Rational], radius: Option<&[Rational
     text.chars().take(WIDTH).chain(['…']).collect()
 }
 
-/// A result of this shape; with how far it may be off, if it is not exact.
+/// The parts of a vector that are not 0, as a point is written.
+fn point_text(p: &Program, v: Enclosed<'_>, show: impl Fn(Range<usize>, &Answer) -> Tensor<String>) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut start = 0;
+    for i in p.inputs() {
+        let part = start..v.0.len().min(start + i.shape.len());
+        start = part.end;
+        let (these, off) = (&v.0[part.clone()], v.1.map(|r| &r[part.clone()]));
+        if these.iter().chain(off.unwrap_or_default()).all(Rational::is_zero) {
+            continue;
+        }
+        let texts = show(part, &answer(i.shape.clone(), these, off));
+        parts.push(format!("{}={}", i.name, show::texts(&texts).replace(", ", ",")));
+    }
+    if parts.is_empty() { "0".into() } else { parts.join(",") }
+}
+
+/// The elements of a part of a vector, as text.
+fn texts_of(a: &Answer, part: Range<usize>, v: Enclosed<'_>, (apart, i): (&Apart, usize)) -> Tensor<String> {
+    let usual = show::elements(a);
+    let told = |(k, usual): (usize, String)| match apart.digits(i, k, v) {
+        // an exact number that is shown in full needs no more digits
+        Some(digits) if a.exact.is_none() || usual.starts_with('≈') => digits,
+        _ => usual,
+    };
+    let texts = part.zip(usual).map(told).collect();
+    Tensor::new(a.near.shape().clone(), texts).unwrap_or_else(|| Tensor::scalar(String::new()))
+}
+
+/// One of several vectors, input by input, in as many digits as tell it apart from the others.
+pub(crate) fn texts(model: &LocalModel, v: Enclosed<'_>, of: (&Apart, usize)) -> Vec<String> {
+    let mut start = 0;
+    let part = |a: &Answer| {
+        let part = start..start + a.near.shape().len();
+        start = part.end;
+        show::texts(&texts_of(a, part, v, of))
+    };
+    by_input(model, v.0, v.1).iter().map(part).collect()
+}
+
+/// The digits that tell one of several vectors apart from the others, input by input, if floats do not.
+pub(crate) fn json_digits(model: &LocalModel, v: Enclosed<'_>, (apart, i): (&Apart, usize)) -> Option<Vec<Value>> {
+    if !apart.is_needed(i) {
+        return None;
+    }
+    let mut start = 0;
+    let part = |a: &Answer| {
+        let digits = |(k, near): (usize, &f64)| apart.digits(i, k, v).unwrap_or_else(|| show::float(*near));
+        let texts: Vec<String> = (start..).zip(a.near.data()).map(digits).collect();
+        start += texts.len();
+        Tensor::new(a.near.shape().clone(), texts).map_or(Value::Null, |t| show::strings(&t))
+    };
+    Some(by_input(model, v.0, v.1).iter().map(part).collect())
+}
+
+/// A result of this shape; with how far the floats may be off, if it is not exact.
 pub(crate) fn answer(shape: Shape, data: &[Rational], radius: Option<&[Rational]>) -> Answer {
     // the callers cut vectors by the shapes of inputs
     let tensor = |data: &[Rational]| Tensor::new(shape.clone(), data.to_vec());
@@ -319,6 +395,11 @@ pub(crate) fn answer(shape: Shape, data: &[Rational], radius: Option<&[Rational]
             Answer { middle: beyond(&t, radii), ..Answer::within(shape.clone(), near, radius) }
         }
     }
+}
+
+/// How far a float may be from the true number, given one that is no farther from that than the radius.
+fn off(near: f64, x: &Rational, radius: &Rational) -> f64 {
+    Rational::from_f64(near).map_or(f64::INFINITY, |near| above(&((&near - x).abs() + radius)))
 }
 
 /// A float that is not below a number.
@@ -353,8 +434,7 @@ pub(crate) fn known(shape: Shape, data: &[Mixed]) -> Answer {
 /// The float nearest to the middle of an enclosure, and how far the number may be from that.
 fn rounded(middle: &Rational, radius: &Rational) -> (f64, f64) {
     let near = middle.to_f64();
-    let off = Rational::from_f64(near).map(|n| above(&((n - middle).abs() + radius)));
-    (near, off.unwrap_or(f64::INFINITY))
+    (near, off(near, middle, radius))
 }
 
 /// The middles of enclosures, if the nearest float of one is infinite, or is 0 and the number is not; 0 where even the sign is open.

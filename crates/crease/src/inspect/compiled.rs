@@ -5,6 +5,7 @@
 //! would have taken longer than interpreting. One thing goes unnoticed here: an overflow in a sum or product that nobody needs.
 
 use crease_core::cost::{Prices, cost_within};
+use crease_core::op::Gap;
 use crease_core::{Atom, Limits, Op, Program, ProgramId, Shape, Tensor};
 use crease_engine::{Agreement, Compiled, Float, Form, Options, compile, directional};
 use std::collections::HashMap;
@@ -168,26 +169,13 @@ fn every_fault_shows(p: &Program) -> bool {
     })
 }
 
-/// Whether an operation has a value wherever its arguments have one, unless that is too large for a float.
+/// Whether an operation has a value in f64 wherever its arguments have one, unless that is too large.
 fn only_overflows(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Neg
-            | Op::Kink(_)
-            | Op::Joint(..)
-            | Op::Stair(_)
-            | Op::Position(..)
-            | Op::Where
-            | Op::Compare(_)
-            | Op::Logic(_)
-            | Op::Constant(_)
-            | Op::View { .. }
-            | Op::Assemble { .. }
-            | Op::MatMul { .. }
-    )
+    match op.gap() {
+        // what has no exact value has one in f64
+        Gap::None | Gap::Size | Gap::Exactness => true,
+        Gap::Condition | Gap::Domain => false,
+    }
 }
 
 #[cfg(test)]
@@ -238,6 +226,25 @@ mod tests {
         let both = b.finish(&[y, hidden]).unwrap();
         assert!(every_fault_shows(&both));
         assert!(!every_fault_shows(&both.with_outputs(&[0]).unwrap()));
+    }
+
+    /// A condition that is no truth value ends a run, though nobody needs what it decides.
+    #[test]
+    fn a_condition_that_is_none_is_for_the_interpreter() {
+        let mut b = Builder::new("f");
+        let x = b.input("x", Shape::scalar()).unwrap();
+        let hidden = b.push1(Op::Logic(crease_core::Logic::Not), &[x]).unwrap();
+        let y = b.push1(Op::Mul, &[x, x]).unwrap();
+        let p = b.finish(&[y, hidden]).unwrap().with_outputs(&[0]).unwrap();
+        assert!(crease_core::run(&p, &[Tensor::scalar(2.0)]).is_err());
+        assert!(!every_fault_shows(&p));
+        // in floats, where nothing has to be exact, these have values
+        for op in [Op::LogSumExp(crease_core::Lane::Axis), Op::Kink(crease_core::Kink::Norm2(crease_core::Lane::Axis))]
+        {
+            assert!(only_overflows(&op), "{}", op.name());
+        }
+        let permute = Op::Permute { lane: crease_core::Lane::Axis, inverse: false };
+        assert!(!only_overflows(&permute));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The conservative gradient of automatic differentiation: a singleton or not, and which choices show that.
 
-use super::at::{At, SHOWN, Undecided, by_input, choice};
+use super::at::{At, SHOWN, Undecided, choice, texts};
 use super::contains::Contains;
 use super::{Ask, Coordinates, InspectError};
-use crate::show::{self, Rows};
+use crate::show::{self, Apart, Rows};
 use crease_core::local::LocalModel;
 use crease_core::{Program, Rational};
 use crease_oracles::{Conservative as Known, OracleError, accurate_vector};
@@ -69,7 +69,7 @@ pub fn conservative<'p>(
     let asked = match contains {
         Some(vector) => {
             let found = at.session().membership(&vector, ask.directions)?;
-            Some(Contains { vector, found })
+            Some(Contains::new(&at, vector, found, &[], ask)?)
         }
         None => None,
     };
@@ -98,18 +98,22 @@ impl Serialize for Conservative<'_> {
     }
 }
 
+/// The digits that tell the elements apart.
+pub(crate) fn apart(known: &Known) -> Apart {
+    Apart::of(known.elements.iter().map(|e| (&e.gradient[..], e.radius.as_deref())))
+}
+
 /// Two elements in a sentence, or what stands for them where they are vectors.
 pub(crate) fn sentence(model: &LocalModel, known: &Known) -> (String, [String; 2]) {
-    let show = |e: &crease_oracles::ConservativeElement| {
-        let parts = by_input(model, &e.gradient, e.radius.as_deref());
-        match &parts[..] {
-            [one] if one.near.shape().is_scalar() => Some(show::answer(one, false)),
-            _ => None,
-        }
+    let apart = apart(known);
+    let show = |i: usize| {
+        let e = &known.elements[i];
+        let single = matches!(model.inputs(), [one] if one.shape.is_scalar());
+        texts(model, (&e.gradient, e.radius.as_deref()), (&apart, i)).pop().filter(|_| single)
     };
     match &known.elements[..] {
-        [a, b] => {
-            let names = match (show(a), show(b)) {
+        [_, _] => {
+            let names = match (show(0), show(1)) {
                 (Some(a), Some(b)) => [a, b],
                 _ => ["a".into(), "b".into()],
             };
@@ -164,11 +168,15 @@ impl Told<'_> {
     /// The elements and the bounds, input by input.
     fn elements(&self, rows: &mut Rows) {
         let Told { at, known, .. } = self;
-        let parts: Vec<Vec<_>> = known.elements.iter().map(|e| at.by_input(&e.gradient, e.radius.as_deref())).collect();
+        let apart = apart(known);
+        let of = |(i, e): (usize, &crease_oracles::ConservativeElement)| {
+            at.texts((&e.gradient, e.radius.as_deref()), (&apart, i))
+        };
+        let parts: Vec<Vec<String>> = known.elements.iter().enumerate().map(of).collect();
         let off = (!at.model().is_exact()).then(|| vec![Rational::ZERO; at.model().dimension()]);
-        let [low, high] = self.bounds().map(|v| at.by_input(&v, off.as_deref()));
-        let show = |a| show::answer(a, false);
-        let between = |i: usize| match (show(&low[i]), show(&high[i])) {
+        // in the digits that tell the elements apart
+        let [low, high] = self.bounds().map(|v| at.texts((&v, off.as_deref()), (&apart, 0)));
+        let between = |i: usize| match (&low[i], &high[i]) {
             (low, high) if low == high => format!("{low} in all"),
             (low, high) => format!("all between {low} and {high}"),
         };
@@ -177,17 +185,17 @@ impl Told<'_> {
             && input.shape.is_scalar()
         {
             match known.is_singleton() {
-                true => rows.add("gradient", &show(&parts[0][0])),
+                true => rows.add("gradient", &parts[0][0]),
                 false => rows.add("bounds", &between(0)),
             }
             return;
         }
         let [a, b] = &parts[..] else {
-            names.iter().zip(&parts[0]).for_each(|(name, part)| rows.add(&format!("  {name}"), &show(part)));
+            names.iter().zip(&parts[0]).for_each(|(name, part)| rows.add(&format!("  {name}"), part));
             return;
         };
         let scalar = |i: &usize| at.model().inputs()[*i].shape.is_scalar();
-        let line = |i: usize| vec![format!("a {}", show(&a[i])), format!("b {}", show(&b[i])), between(i)];
+        let line = |i: usize| vec![format!("a {}", a[i]), format!("b {}", b[i]), between(i)];
         let lines: Vec<Vec<String>> = (0..names.len()).filter(scalar).map(line).collect();
         let table = show::columns(&lines, &[]);
         let mut lines = table.lines();
@@ -197,10 +205,10 @@ impl Told<'_> {
                 rows.add(&label, lines.next().unwrap_or_default());
                 continue;
             }
-            rows.add(&label, &format!("a     {}", show(&a[i])));
-            rows.add("", &format!("b     {}", show(&b[i])));
-            rows.add("", &format!("from  {}", show(&low[i])));
-            rows.add("", &format!("to    {}", show(&high[i])));
+            rows.add(&label, &format!("a     {}", a[i]));
+            rows.add("", &format!("b     {}", b[i]));
+            rows.add("", &format!("from  {}", low[i]));
+            rows.add("", &format!("to    {}", high[i]));
         }
     }
 
@@ -229,8 +237,16 @@ impl Told<'_> {
         ];
         members.extend(at.json_exactness());
         if !at.model().is_exact() {
-            let radius = |e: &crease_oracles::ConservativeElement| at.json_radius(e.radius.as_deref());
+            let radius = |e: &crease_oracles::ConservativeElement| at.json_radius((&e.gradient, e.radius.as_deref()));
             members.push(("radius", known.elements.iter().filter_map(radius).map(|(_, r)| r).collect()));
+        }
+        let apart = apart(known);
+        if apart.is_needed_somewhere() {
+            let digits = |(i, e): (usize, &crease_oracles::ConservativeElement)| {
+                let digits = at.json_digits((&e.gradient, e.radius.as_deref()), (&apart, i));
+                digits.map_or(Value::Null, |(_, digits)| digits)
+            };
+            members.push(("digits", known.elements.iter().enumerate().map(digits).collect()));
         }
         let elements: Option<Value> =
             known.elements.iter().map(|e| at.json_exact(&e.gradient, e.radius.as_deref())).collect();

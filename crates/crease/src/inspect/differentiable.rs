@@ -2,7 +2,7 @@
 
 use super::at::{At, Undecided};
 use super::{Ask, Coordinates, InspectError};
-use crate::show::{self, Rows, width};
+use crate::show::{self, Apart, Rows, width};
 use crease_core::Program;
 use crease_oracles::{
     Argument, ClarkeElement, Decision, Effort, Limit, SearchPart, SignCube, Verdict, accurate_vector,
@@ -184,16 +184,17 @@ impl Answered<'_> {
         rows.add("differentiable", &self.remark());
         rows.add("value", &value);
         let several = matches!(decision.verdict, Verdict::No(_));
-        for e in decision.verdict.elements() {
-            let gradient = at.by_input(&e.gradient, e.radius.as_deref());
+        let apart = self.apart();
+        for (i, e) in decision.verdict.elements().iter().enumerate() {
+            let gradient = at.texts((&e.gradient, e.radius.as_deref()), (&apart, i));
             let direction = at.by_input(&e.direction, None);
-            let wide = match (&gradient[..], &direction[..]) {
-                ([g], [d]) => width([&*show::answer(g, false), &show::answer(d, false)]),
-                _ => 0,
+            let (single, wide) = match (&gradient[..], &direction[..]) {
+                ([g], [d]) => (d.near.shape().is_scalar(), width([&**g, &show::answer(d, false)])),
+                _ => (false, 0),
             };
             let label = if matches!(decision.verdict, Verdict::Yes(_)) { "gradient" } else { "clarke" };
             let remark = if several { "the limit of gradients along this direction" } else { "" };
-            rows.vector(label, &at.names(), &gradient, remark, wide);
+            rows.texts(label, &at.names(), &gradient, single, remark, wide);
             if decision.by != Argument::NoKinks {
                 rows.vector("direction", &at.names(), &direction, "", wide);
             }
@@ -216,12 +217,20 @@ impl Answered<'_> {
         rows
     }
 
+    /// The digits that tell the gradients apart.
+    fn apart(&self) -> Apart {
+        Apart::of(self.decision.verdict.elements().iter().map(|e| (&e.gradient[..], e.radius.as_deref())))
+    }
+
     fn members(&self) -> Vec<(&'static str, Value)> {
         let Answered { at, decision, .. } = self;
         let found = decision.verdict.elements();
-        let side = |e: &ClarkeElement| {
+        let apart = self.apart();
+        let side = |(i, e): (usize, &ClarkeElement)| {
             let members = [("gradient", at.json(&e.gradient)), ("direction", at.json(&e.direction))];
-            show::object(members.into_iter().chain(at.json_radius(e.radius.as_deref())))
+            let vector = (&e.gradient[..], e.radius.as_deref());
+            let more = at.json_radius(vector).into_iter().chain(at.json_digits(vector, (&apart, i)));
+            show::object(members.into_iter().chain(more))
         };
         let exact = |e: &ClarkeElement| -> Option<Value> {
             let gradient = at.json_exact(&e.gradient, e.radius.as_deref())?;
@@ -229,7 +238,7 @@ impl Answered<'_> {
         };
         let mut members: Vec<(&'static str, Value)> = vec![
             ("verdict", decision.verdict.word().into()),
-            ("gradients", found.iter().map(side).collect()),
+            ("gradients", found.iter().enumerate().map(side).collect()),
             ("kinks", at.model().kinks().len().into()),
             ("by", decision.by.to_string().into()),
         ];

@@ -2,7 +2,7 @@
 
 use super::at::{At, ordinal};
 use super::{Ask, Coordinates, InspectError};
-use crate::show::{self, Rows, width};
+use crate::show::{self, Apart, Rows, width};
 use crease_core::cost::{Prices, cost_within};
 use crease_core::{Program, Rational};
 use crease_oracles::{Lexicographic as Found, accurate_vector, identity};
@@ -158,7 +158,9 @@ impl Lexicographic<'_> {
             ("directions", found.directions.into()),
         ];
         members.extend(at.json_exactness());
-        members.extend(at.json_radius(found.radius.as_deref()));
+        let vector = (&found.gradient[..], found.radius.as_deref());
+        members.extend(at.json_radius(vector));
+        members.extend(at.json_digits(vector, (&Apart::of([vector]), 0)));
         if let Some(gradient) = at.json_exact(&found.gradient, found.radius.as_deref()) {
             let mut exact: Vec<(&str, Value)> = show::fractions(value).map(|v| ("value", v)).into_iter().collect();
             exact.push(("gradient", gradient));

@@ -2,10 +2,10 @@
 //! differentiability, the conservative gradient, and the kink report.
 
 use super::at::{self, precision};
-use super::conservative::sentence;
+use super::conservative::{apart, sentence};
 use super::numbers::{Answer, Computed, FloatBecause};
 use super::{Ask, Status, ties};
-use crate::show::{self, Rows};
+use crate::show::{self, Apart, Rows};
 use crease_core::cost::tally_within;
 use crease_core::differentiate::Selection;
 use crease_core::local::{Exactness, LocalError, Precision, sweeps};
@@ -320,15 +320,19 @@ impl Known {
         };
         let (verdict, _) = sentence(self.session.model(), conservative);
         rows.add("conservative", &verdict);
-        let elements: Vec<Vec<Answer>> =
-            conservative.elements.iter().map(|e| self.by_input(&e.gradient, e.radius.as_deref())).collect();
+        let model = self.session.model();
+        let apart = apart(conservative);
+        let elements: Vec<Vec<String>> = conservative
+            .elements
+            .iter()
+            .enumerate()
+            .map(|(i, e)| at::texts(model, (&e.gradient, e.radius.as_deref()), (&apart, i)))
+            .collect();
         if let [a, b] = &elements[..]
-            && !(names.len() == 1 && a[0].near.shape().is_scalar())
+            && !matches!(model.inputs(), [one] if one.shape.is_scalar())
         {
-            let show = |x| show::answer(x, false);
-            for (name, (a, b)) in names.iter().zip(a.iter().zip(b)).filter(|(_, (a, b))| a.near.data() != b.near.data())
-            {
-                let (label, a, b) = (format!("  {name}"), format!("a {}", show(a)), format!("b {}", show(b)));
+            for (name, (a, b)) in names.iter().zip(a.iter().zip(b)).filter(|(_, (a, b))| a != b) {
+                let (label, a, b) = (format!("  {name}"), format!("a {a}"), format!("b {b}"));
                 if a.len() + b.len() <= 80 {
                     rows.add(&label, &format!("{a}  {b}"));
                 } else {
@@ -341,16 +345,19 @@ impl Known {
 
     /// Whether it is differentiable, in words.
     fn verdict(&self) -> String {
-        let shown = |e: &ClarkeElement| match &self.by_input(&e.gradient, e.radius.as_deref())[..] {
-            [one] if one.near.shape().is_scalar() => Some(show::answer(one, false)),
-            _ => None,
+        let elements = self.decision.verdict.elements();
+        let apart = Apart::of(elements.iter().map(|e| (&e.gradient[..], e.radius.as_deref())));
+        let shown = |i: usize| {
+            let (model, e) = (self.session.model(), &elements[i]);
+            let single = matches!(model.inputs(), [one] if one.shape.is_scalar());
+            at::texts(model, (&e.gradient, e.radius.as_deref()), (&apart, i)).pop().filter(|_| single)
         };
         match &self.decision.verdict {
-            Verdict::Yes(e) => match shown(e) {
+            Verdict::Yes(_) => match shown(0) {
                 Some(x) => format!("the gradient is {x}"),
                 None => format!("the gradient is the one above: {}", self.decision.by),
             },
-            Verdict::No(sides) => match (shown(&sides[0]), shown(&sides[1])) {
+            Verdict::No(_) => match (shown(0), shown(1)) {
                 (Some(a), Some(b)) => format!("{a} and {b} are both Clarke subgradients"),
                 _ => "Clarke subgradients differ; crease differentiable shows two".into(),
             },

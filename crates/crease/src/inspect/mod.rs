@@ -9,7 +9,7 @@
 //! | what can automatic differentiation return at all? | [`conservative()`] | `crease conservative` |
 //! | the derivative along directions? | [`directional()`] | `crease directional` |
 //! | along a basis? | [`lexicographic()`] | `crease lexicographic` |
-//! | what does a certificate prove, and is it about this program here? | [`check()`], [`Proof::about`] | `crease check` |
+//! | what does a certificate prove, and is it about this program here? | [`check()`], [`check_within`], [`Proof::about`] | `crease check` |
 //!
 //! What to do, in which numbers and within which limits, is an [`Ask`]. Every answer displays as the text of its command and serializes as
 //! its JSON; its parts are public. Numbers are exact wherever operations and point allow it; an [`Answer`] says which they are.
@@ -47,7 +47,7 @@ pub use at::{At, Coordinates, Undecided};
 pub use clarke::{Clarke, clarke};
 pub use compiled::distance;
 pub use conservative::{Conservative, Told, conservative};
-pub use contains::Contains;
+pub use contains::{Close, CloseTo, Contains};
 pub use differentiable::{Answered, Differentiable, counts, differentiable, differentiable_in, differentiable_united};
 pub use directional::{Directional, directional};
 pub use error::InspectError;
@@ -56,12 +56,12 @@ pub use joints::{JointVerdict, Joints};
 pub use lexicographic::{Basis, Lexicographic, lexicographic};
 pub use meaning::{Answers, Known, Meaning};
 pub use numbers::{Answer, AtPoint, Computed, FloatBecause, Numbers, Portions, Task};
-pub use proof::{Proof, ProofError, check};
+pub use proof::{Proof, ProofError, check, check_within};
 pub use singular::{Singular, singular_places};
 pub use ties::Met;
 
-use crease_core::Limits;
 use crease_core::differentiate::{How, Mode};
+use crease_core::{Limits, Rational};
 use crease_oracles::Progress;
 use std::fmt;
 use std::time::Duration;
@@ -90,6 +90,8 @@ pub struct Ask<'a> {
     pub seed: u64,
     /// How many of them are looked at to see what a vector is.
     pub directions: u64,
+    /// How far the numbers of a vector that is asked about may be off, relative to their size; nothing to take it exactly as it is given.
+    pub within: Option<Rational>,
     /// Whether the search for a verdict records what the certificate of a yes needs.
     pub proof: bool,
     /// Whether the kink report is wanted.
@@ -113,6 +115,7 @@ impl Default for Ask<'_> {
             numbers: Numbers::Auto,
             seed: 1,
             directions: 64,
+            within: None,
             proof: true,
             report: false,
             limits: Limits::default(),

@@ -3,9 +3,10 @@
 use super::at::{At, above};
 use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Rows};
-use crease_check::{CheckError, Checked, Claim, EnclosedSide, Side, Vector};
+use crease_check::{CheckError, Checked, Claim, Effort, EnclosedSide, Side, Vector};
+use crease_core::limits::Stop;
 use crease_core::local::{NormalForm, Precision};
-use crease_core::{Program, Rational};
+use crease_core::{Limits, Program, Rational};
 use crease_oracles::{certificate_graph, certificate_model};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -50,9 +51,25 @@ pub struct Proof<'p> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProofError {
+    /// It proves nothing.
+    #[error("{0}")]
+    Invalid(#[from] CheckError),
+    /// Time was up, or somebody stopped it, before its proof was followed.
+    #[error("the certificate was not checked to its end: {0}")]
+    Stopped(Stop),
+    /// The model of the program, with which its own is to be compared, takes more steps to write down than the limit.
+    #[error(
+        "the certificate is valid, but the model of `{program}` at this point was not compared with its own: that takes more than {limit} steps, the limit `graph`"
+    )]
+    TooLarge {
+        /// The program.
+        program: String,
+        /// The limit.
+        limit: usize,
+    },
     /// Its model was made with more bits than there may be.
     #[error(
-        "the certificate is valid, and of a model made with {bits} bits, but the limit is {limit}; to make it again, raise it with --max-bits"
+        "the certificate is valid, and of a model made with {bits} bits, but the limit is {limit}; to compare it, raise that limit"
     )]
     Bits {
         /// The bits of its enclosures.
@@ -88,9 +105,33 @@ pub fn check(certificate: impl AsRef<[u8]>) -> Result<Proof<'static>, CheckError
     Ok(Proof { checked: crease_check::check(certificate.as_ref())?, at: None })
 }
 
+/// [`check()`], unless the limits end it before.
+///
+/// ```
+/// use crease::Limits;
+/// use crease::inspect::{check_within, differentiable, Ask, ProofError};
+/// use std::time::Duration;
+/// let p = crease::trace(1, |x| crease::abs(x[0]))?;
+/// let certificate = differentiable(&p, "x0=0", &Ask::default())?.certificate().unwrap();
+/// assert!(check_within(&certificate, &Limits::default()).is_ok());
+/// let late = check_within(&certificate, &Limits::default().within(Duration::ZERO));
+/// assert!(matches!(late, Err(ProofError::Stopped(_))));
+/// # Ok::<(), crease::Error>(())
+/// ```
+pub fn check_within(certificate: impl AsRef<[u8]>, limits: &Limits) -> Result<Proof<'static>, ProofError> {
+    let stop = || limits.stopped().is_some();
+    let effort = Effort { stop: Some(&stop), ..Effort::default() };
+    match (crease_check::check_within(certificate.as_ref(), &effort), limits.stopped()) {
+        (Ok(checked), _) => Ok(Proof { checked, at: None }),
+        // what ended it was the clock, or whoever stopped it, and says nothing of the certificate
+        (Err(_), Some(stop)) => Err(ProofError::Stopped(stop)),
+        (Err(e), None) => Err(ProofError::Invalid(e)),
+    }
+}
+
 impl Proof<'_> {
-    /// The same, if the local model of a program at a point is the one that the certificate states. Which of several outputs it is about, and how many bits enclosures may
-    /// have, is said by [`Ask::output`] and by the limits.
+    /// The same, if the local model of a program at a point is the one that the certificate states. Which of several outputs it is about is
+    /// said by [`Ask::output`]; how many bits enclosures may have, and how many steps the model may take, by the limits.
     pub fn about<'p>(
         self,
         program: &'p Program,
@@ -111,10 +152,15 @@ impl Proof<'_> {
         let mut at = At::new(program, point, ask)?;
         let (_, element) = at.scalar_output("a certificate", ask.output)?;
         // norms that cancel have no part in a certificate
-        let plain = at.model().without_norms(element);
+        let oracles = &ask.limits.oracles;
+        let plain = at.model().without_norms_within(element, oracles.squares);
         let (model, element) = plain.as_ref().map_or((at.model(), element), |plain| (plain, 0));
-        let normal = model.normal_form().filter(|_| model.is_exact());
-        let normal = normal.ok_or_else(|| ProofError::Enclosed { program: name.into() })?;
+        if !model.is_exact() {
+            return Err(ProofError::Enclosed { program: name.into() }.into());
+        }
+        // the writer of the certificate had as many steps
+        let normal = model.normal_form_within(oracles.graph);
+        let normal = normal.ok_or_else(|| ProofError::TooLarge { program: name.into(), limit: oracles.graph })?;
         compare(&checked, &normal, element, name)?;
         Ok(Proof { checked, at: Some(at) })
     }

@@ -2,8 +2,10 @@
 //!
 //! The answers of [`inspect`](mod@crate::inspect) and the command-line tool are written with these. Nothing here computes.
 
+mod apart;
 mod rows;
 
+pub use apart::{Apart, Enclosed, decimal};
 pub use rows::{Rows, width};
 /// JSON, as all of this writes it.
 pub use serde_json::Value;
@@ -98,6 +100,25 @@ pub fn answer(a: &Answer, full: bool) -> String {
         }
         (None, None) => tensor(&a.near, &|x| float(*x), full),
     }
+}
+
+/// The elements of a result as text, each by itself.
+pub(crate) fn elements(a: &Answer) -> Vec<String> {
+    match (&a.exact, &a.radius) {
+        (Some(t), _) => t.data().iter().map(exact).collect(),
+        (None, Some(radius)) => a.near.data().iter().zip(radius.data()).map(|(x, r)| enclosed(*x, *r)).collect(),
+        (None, None) => a.near.data().iter().map(|x| float(*x)).collect(),
+    }
+}
+
+/// A result whose elements are texts already.
+pub(crate) fn texts(t: &Tensor<String>) -> String {
+    tensor(t, &String::clone, false)
+}
+
+/// A tensor of texts as nested arrays of JSON strings.
+pub(crate) fn strings(t: &Tensor<String>) -> Value {
+    arrays(t, &|x| x.as_str().into())
 }
 
 /// A positive number in two digits, not less than it is: rounding takes less than a twentieth of it.

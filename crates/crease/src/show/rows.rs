@@ -22,14 +22,19 @@ impl Rows {
 
     /// A vector by the inputs of the program and what it is: in one line if there is one number only.
     pub fn vector(&mut self, label: &str, names: &[&str], parts: &[Answer], remark: &str, width: usize) {
-        if let [part] = parts
-            && part.near.shape().is_scalar()
-        {
-            return self.add(label, &format!("{:<width$}  {remark}", answer(part, false)));
+        let single = matches!(parts, [part] if part.near.shape().is_scalar());
+        let texts: Vec<String> = parts.iter().map(|part| answer(part, false)).collect();
+        self.texts(label, names, &texts, single, remark, width);
+    }
+
+    /// The same where the inputs' parts are texts; `single` says that there is one number only.
+    pub fn texts(&mut self, label: &str, names: &[&str], parts: &[String], single: bool, remark: &str, width: usize) {
+        if let ([part], true) = (parts, single) {
+            return self.add(label, &format!("{part:<width$}  {remark}"));
         }
         self.add(label, remark);
         for (name, part) in names.iter().zip(parts) {
-            self.add(&format!("  {name}"), &answer(part, false));
+            self.add(&format!("  {name}"), part);
         }
     }
 
