@@ -3,7 +3,7 @@
 use super::at::{self, At};
 use crate::show;
 use crease_core::{Rational, Shape};
-use crease_oracles::{Membership, Neighbour};
+use crease_oracles::{Membership, Neighbour, OracleError};
 use serde_json::Value;
 
 /// The most terms of a combination that text shows.
@@ -16,6 +16,14 @@ pub struct Contains {
     pub vector: Vec<Rational>,
     /// Where it lies.
     pub found: Membership,
+}
+
+/// Where a vector lies, or that it was not decided before it was stopped.
+pub(crate) fn undecided_if_stopped(found: Result<Membership, OracleError>) -> Result<Membership, OracleError> {
+    match found {
+        Err(OracleError::Stopped(_)) => Ok(Membership::NotDecided),
+        found => found,
+    }
 }
 
 impl Contains {
