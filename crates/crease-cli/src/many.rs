@@ -11,9 +11,8 @@ use crate::vectors::{Listed, Vectors};
 use crate::writer::Writer;
 use anyhow::{Result, anyhow};
 use clap::Args;
-use crease::inspect::{Answer, Ask, AtPoint, Computed, InspectError, Portions, Task};
+use crease::inspect::{Answer, Ask, AtPoint, Computed, Portions, Task};
 use crease::show;
-use crease::{RunError, RunFault};
 use crease_core::Program;
 use crease_core::limits::Stop;
 use serde_json::Value;
@@ -92,10 +91,7 @@ pub fn run(
 
 /// Why a run did not come to its end, if something stopped it.
 fn stopped(f: &AtPoint) -> Option<Stop> {
-    match &*f.error {
-        InspectError::Run { error: RunError { fault: RunFault::Stopped(stop), .. }, .. } => Some(*stop),
-        _ => None,
-    }
+    f.error.stop()
 }
 
 /// What was computed so far, printed line by line, or kept as the columns of a JSON object.
@@ -149,6 +145,7 @@ impl Report<'_> {
         Ok(match stop {
             Stop::Cancelled => interrupt.told(&far),
             Stop::Time => anyhow!("{stop} {far}; allow more with --seconds"),
+            Stop::Work | Stop::Memory => anyhow!("{stop} {far}"),
         })
     }
 

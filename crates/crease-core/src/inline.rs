@@ -5,7 +5,7 @@
 
 use crate::builder::{BuildError, Builder};
 use crate::flow::{Made, size};
-use crate::limits::Limits;
+use crate::limits::{Limits, Stop};
 use crate::op::Op;
 use crate::program::{Atom, Callee, Program, ProgramId};
 use std::collections::HashSet;
@@ -52,6 +52,16 @@ pub enum InlineError {
     Build(#[from] BuildError),
 }
 
+impl InlineError {
+    /// What ended it, if a limit was reached on the way or somebody stopped it.
+    pub fn stop(&self) -> Option<Stop> {
+        match self {
+            InlineError::Build(e) => e.stop(),
+            InlineError::TooLarge { .. } | InlineError::Turns { .. } => None,
+        }
+    }
+}
+
 /// The same function with all calls expanded: level at most 1, apart from selections.
 ///
 /// ```
@@ -80,11 +90,16 @@ pub fn inline(p: &Program) -> Result<Program, InlineError> {
 /// assert!(inline_within(&p, 1).unwrap_err().to_string().contains("gives 2 calls and equations, more than the limit of 1"));
 /// ```
 pub fn inline_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
-    Ok(inline_traced(p, limit)?.0)
+    inline_limited(p, &Limits { equations: limit, ..Limits::DEFAULT })
 }
 
-/// Like [`inline_within`], with the equation of `p` from which each equation came.
-pub(crate) fn inline_traced(p: &Program, limit: u64) -> Result<(Program, Vec<u32>), InlineError> {
+/// Like [`inline_within`], with all limits that concern it: [`Limits::equations`], and those that stop it on the way.
+pub fn inline_limited(p: &Program, limits: &Limits) -> Result<Program, InlineError> {
+    Ok(inline_traced(p, limits)?.0)
+}
+
+/// Like [`inline_limited`], with the equation of `p` from which each equation came.
+pub(crate) fn inline_traced(p: &Program, limits: &Limits) -> Result<(Program, Vec<u32>), InlineError> {
     // branches and bodies first, callees before callers
     let library = p.library();
     let is_kept: HashSet<ProgramId> = library.iter().map(|q| &**q).chain([p]).flat_map(kept).collect();
@@ -92,13 +107,13 @@ pub(crate) fn inline_traced(p: &Program, limit: u64) -> Result<(Program, Vec<u32
     // all of them together have to keep within the limit, before the first is expanded
     let sizes = size::expanded(p, &|_| true);
     let all = programs.iter().map(|q| sizes[q]).chain([sizes[p]]);
-    within(p, all.fold(0, u128::saturating_add), limit)?;
+    within(p, all.fold(0, u128::saturating_add), limits.equations)?;
     let mut made = Made::default();
     for q in programs {
-        let inlined = Arc::new(expand(q, &|_| true, &made)?.0);
+        let inlined = Arc::new(expand(q, &|_| true, &made, limits)?.0);
         made.insert(q, inlined);
     }
-    expand(p, &|_| true, &made)
+    expand(p, &|_| true, &made, limits)
 }
 
 /// The sub-programs of a program that are not called but chosen or run in turns: branches of selections, bodies of loops.
@@ -119,9 +134,13 @@ fn shown(size: u128) -> String {
 }
 
 /// The same function with those calls expanded that the test picks, here and in what they bring in.
-pub(crate) fn inline_where(p: &Program, pick: impl Fn(&Callee) -> bool, limit: u64) -> Result<Program, InlineError> {
-    within(p, size::expanded(p, &pick)[p], limit)?;
-    Ok(expand(p, &pick, &Made::default())?.0)
+pub(crate) fn inline_where(
+    p: &Program,
+    pick: impl Fn(&Callee) -> bool,
+    limits: &Limits,
+) -> Result<Program, InlineError> {
+    within(p, size::expanded(p, &pick)[p], limits.equations)?;
+    Ok(expand(p, &pick, &Made::default(), limits)?.0)
 }
 
 /// A program in the middle of its expansion.
@@ -131,8 +150,13 @@ struct Frame {
     next: usize,
 }
 
-fn expand(p: &Program, pick: &dyn Fn(&Callee) -> bool, made: &Made) -> Result<(Program, Vec<u32>), InlineError> {
-    let mut b = Builder::new(p.name());
+fn expand(
+    p: &Program,
+    pick: &dyn Fn(&Callee) -> bool,
+    made: &Made,
+    limits: &Limits,
+) -> Result<(Program, Vec<u32>), InlineError> {
+    let mut b = Builder::new(p.name()).within(limits);
     let inputs = b.inputs_of(p)?;
     let mut origins = Vec::new();
     let mut frames = vec![Frame { program: Arc::new(p.clone()), map: inputs, next: 0 }];
@@ -159,6 +183,8 @@ fn expand(p: &Program, pick: &dyn Fn(&Callee) -> bool, made: &Made) -> Result<(P
         let args = b.translate_all(&program, map, e.args);
         match e.op {
             Op::Call(id) if pick(program.callee(*id)) => {
+                // a callee without equations takes time, too
+                limits.charge(1).map_err(BuildError::Stopped)?;
                 // what a call brings in happened, for the reader of the outermost text, where the call stands
                 if depth == 0 {
                     b.set_origin(e.origin());

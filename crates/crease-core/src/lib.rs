@@ -62,18 +62,18 @@ pub use crease_number as number;
 pub use batch::{BatchError, batch};
 pub use builder::{BuildError, Builder, Conv2d, Sliding, Window};
 pub use flow::constants::CasesError;
-pub use inline::{InlineError, MAX_INLINED, inline, inline_within};
+pub use inline::{InlineError, MAX_INLINED, inline, inline_limited, inline_within};
 pub use limits::{Cancel, Limits};
 pub use number::{Number, NumberError, Rational};
 pub use op::{Constant, Kink, Lane, Op, OpError, Position, Scan, Smooth, Stair, Ties};
 pub use program::{Atom, Callee, Equation, Input, Origin, Place, Program, ProgramId, Site, Text, Value};
 pub use run::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, RunOptions, kinks, kinks_with, run, run_with};
-pub use scalarize::{scalarize, scalarize_within};
+pub use scalarize::{scalarize, scalarize_limited, scalarize_within};
 pub use shape::{Layout, Shape, ShapeError};
 pub use simplify::simplify;
 pub use tensor::Tensor;
 pub use trace::*;
-pub use unroll::{unroll, unroll_within};
+pub use unroll::{unroll, unroll_limited, unroll_within};
 
 /// What may be shared between threads.
 const _: () = {

@@ -4,11 +4,15 @@
 //! whatever may take long takes a [`Limits`]: runs, expansions, exact arithmetic, local models, oracles, saturation. Each looks at the
 //! limits that concern it, and says which of them ended it. All of them stop when time is up, and when [`Cancel::stop`] is called
 //! from another thread, a signal handler or a callback.
+//!
+//! A [`Limits`] is also the work token of a question. Loops whose length depends on the input call [`Limits::charge`] with the work
+//! that they are about to do. All clones of a token that was [started](Limits::started) share one count, so [`Limits::work`] bounds a
+//! question as a whole, deterministically. The clock and the cancellation are polled once in [`POLL`] units.
 
-use crate::number::Budget;
+use crate::number::{Budget, Rational};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How far computations may go.
@@ -27,7 +31,8 @@ pub struct Limits {
     pub steps: u64,
     /// The most numbers that a run holds at once. By default 2^29, which as f64 are four gigabytes.
     pub numbers: u64,
-    /// The most bytes that constants, points and the numbers of a run may each take. They are counted before they are taken. By default 4 GiB.
+    /// The most bytes that constants, points and the numbers of a run may each take, and local models and lists together. They are counted before they are
+    /// taken. By default 4 GiB.
     pub memory: u64,
     /// The most equations, and calls, that expanding calls may make, and the most that are looked at again because other arguments of calls are constants.
     pub equations: u64,
@@ -65,11 +70,19 @@ pub struct Limits {
     pub rounds: usize,
     /// What saturation may spend on its parts.
     pub saturation: SaturationLimits,
+    /// The most units of work, counted since the token was [started](Limits::started): about ten nanoseconds each, but the same for
+    /// the same input on every machine.
+    pub work: u64,
     /// When to give up.
     pub deadline: Option<Instant>,
     /// The way to stop it from outside.
     pub cancel: Cancel,
+    /// What was spent so far, shared by all clones.
+    pub meter: Meter,
 }
+
+/// How many units of work are charged between two looks at the clock: about a tenth of a millisecond.
+pub const POLL: u64 = 8192;
 
 impl Limits {
     /// The limits where none are told.
@@ -95,9 +108,105 @@ impl Limits {
         terms: 10_000,
         rounds: 16,
         saturation: SaturationLimits::DEFAULT,
+        work: u64::MAX,
         deadline: None,
         cancel: Cancel(None),
+        meter: Meter(None),
     };
+
+    /// The same limits for a new question: nothing is spent yet.
+    ///
+    /// ```
+    /// use crease_core::{limits::Stop, Limits};
+    /// let limits = Limits { work: 100, ..Limits::default() }.started();
+    /// assert_eq!((limits.charge(60), limits.clone().charge(60)), (Ok(()), Err(Stop::Work)));
+    /// assert_eq!(limits.started().charge(60), Ok(()));
+    /// ```
+    pub fn started(&self) -> Self {
+        Limits { meter: Meter(Some(Arc::default())), ..self.clone() }
+    }
+
+    /// The same limits with a count of what is spent: that which they have, or a new one.
+    pub fn metered(&self) -> Self {
+        if self.meter.0.is_some() { self.clone() } else { self.started() }
+    }
+
+    /// The same, with at most so much more work from now on. The count is shared: what is spent here counts for the whole as well.
+    ///
+    /// ```
+    /// use crease_core::{limits::Stop, Limits};
+    /// let whole = Limits { work: 100, ..Limits::default() }.started();
+    /// let part = whole.with_work(10);
+    /// assert_eq!(part.charge(11), Err(Stop::Work));
+    /// assert_eq!((part.stopped(), whole.stopped()), (Some(Stop::Work), None));
+    /// ```
+    pub fn with_work(&self, units: u64) -> Self {
+        let limits = self.metered();
+        let work = limits.work.min(limits.spent().saturating_add(units));
+        Limits { work, ..limits }
+    }
+
+    /// The units of work that were charged since the token was started.
+    pub fn spent(&self) -> u64 {
+        self.meter.0.as_ref().map_or(0, |m| m.work.load(Relaxed))
+    }
+
+    /// Charges work that is about to be done, and says whether it may be. Cheap: the clock is read once in [`POLL`] units.
+    #[inline]
+    pub fn charge(&self, units: u64) -> Result<(), Stop> {
+        let Some(meter) = &self.meter.0 else { return self.check() };
+        // not one atomic operation: where threads share a count, which is rare, some of it may be lost
+        let spent = meter.work.load(Relaxed).saturating_add(units);
+        meter.work.store(spent, Relaxed);
+        if spent < meter.poll.load(Relaxed) && spent <= self.work {
+            return Ok(());
+        }
+        meter.poll.store(spent.saturating_add(POLL), Relaxed);
+        self.check()
+    }
+
+    /// Charges work, and says whether to go on.
+    #[inline]
+    pub fn go_on(&self, units: u64) -> bool {
+        self.charge(units).is_ok()
+    }
+
+    /// Charges memory that is about to be taken and kept, in bytes, and says whether it may be.
+    ///
+    /// ```
+    /// use crease_core::{limits::Stop, Limits};
+    /// let limits = Limits { memory: 1000, ..Limits::default() }.started();
+    /// assert_eq!((limits.hold(600), limits.hold(600)), (Ok(()), Err(Stop::Memory)));
+    /// limits.release_to(600);
+    /// assert_eq!(limits.hold(400), Ok(()));
+    /// ```
+    pub fn hold(&self, bytes: usize) -> Result<(), Stop> {
+        let held = match &self.meter.0 {
+            Some(meter) => meter.memory.fetch_add(bytes as u64, Relaxed).saturating_add(bytes as u64),
+            None => bytes as u64,
+        };
+        if held > self.memory { Err(Stop::Memory) } else { Ok(()) }
+    }
+
+    /// The bytes that are held.
+    pub fn held(&self) -> u64 {
+        self.meter.0.as_ref().map_or(0, |m| m.memory.load(Relaxed))
+    }
+
+    /// Says that all memory is given back but so many bytes: those that were [held](Self::held) at an earlier time.
+    pub fn release_to(&self, bytes: u64) {
+        if let Some(meter) = &self.meter.0 {
+            meter.memory.fetch_min(bytes, Relaxed);
+        }
+    }
+
+    /// A budget for exact numbers that does not outlast the time that is left.
+    pub fn affordable(&self, budget: Budget) -> Budget {
+        let left = self.deadline.map(|end| end.saturating_duration_since(Instant::now()));
+        // a unit of that budget may take longer than the nanosecond that it stands for
+        let most = left.map_or(u64::MAX, |left| u64::try_from(left.as_nanos() / 4).unwrap_or(u64::MAX).max(1));
+        Budget { work: budget.work.min(most), ..budget }
+    }
 
     /// The same, giving up after so long from now, or earlier if that was told before; never, if it is later than clocks can tell.
     ///
@@ -155,13 +264,107 @@ impl Limits {
         NAMED.iter().map(|(name, _)| *name)
     }
 
-    /// Whether it is time to stop, and why.
+    /// Whether it is time to stop, and why. Reads the clock: for loops there is [`charge`](Self::charge).
     pub fn stopped(&self) -> Option<Stop> {
         if self.cancel.is_stopped() {
             return Some(Stop::Cancelled);
         }
+        if let Some(meter) = &self.meter.0 {
+            if meter.work.load(Relaxed) > self.work {
+                return Some(Stop::Work);
+            }
+            if meter.memory.load(Relaxed) > self.memory {
+                return Some(Stop::Memory);
+            }
+        }
         self.deadline.filter(|&end| Instant::now() >= end).map(|_| Stop::Time)
     }
+
+    /// An error if it is time to stop.
+    #[cold]
+    pub fn check(&self) -> Result<(), Stop> {
+        self.stopped().map_or(Ok(()), Err)
+    }
+
+    /// Steps that count for a limit of their own, and as work.
+    pub fn steps_of(&self, limit: usize) -> Steps<'_> {
+        Steps { left: limit, limits: self }
+    }
+}
+
+/// What was spent by all that share a token. The default one counts nothing; see [`Limits::started`].
+#[derive(Clone, Default)]
+pub struct Meter(Option<Arc<Spent>>);
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Meter")
+    }
+}
+
+#[derive(Default)]
+struct Spent {
+    work: AtomicU64,
+    /// At how much work the clock is read again.
+    poll: AtomicU64,
+    memory: AtomicU64,
+}
+
+/// Steps that are left of a limit. Each of them is charged to the work token, too.
+///
+/// ```
+/// use crease_core::Limits;
+/// let limits = Limits::default().started();
+/// let mut steps = limits.steps_of(5);
+/// assert_eq!((steps.take(3), steps.take(3)), (Some(()), None));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Steps<'l> {
+    left: usize,
+    limits: &'l Limits,
+}
+
+impl Steps<'_> {
+    /// Takes some steps, unless there are not as many left, or it is time to stop.
+    #[inline]
+    pub fn take(&mut self, steps: usize) -> Option<()> {
+        let left = self.left.checked_sub(steps);
+        self.left = left.unwrap_or(0);
+        left.and(self.limits.charge(steps as u64).ok())
+    }
+
+    /// Charges work beyond the steps, such as that of long numbers.
+    #[inline]
+    pub fn charge(&self, units: u64) -> Option<()> {
+        self.limits.charge(units).ok()
+    }
+
+    /// Charges memory that is kept; see [`Limits::hold`].
+    pub fn hold(&self, bytes: usize) -> Option<()> {
+        self.limits.hold(bytes).ok()
+    }
+
+    /// How many are left.
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The limits that end it otherwise.
+    pub fn limits(&self) -> &Limits {
+        self.limits
+    }
+}
+
+/// The units of work that an operation on numbers of so many bits takes: quadratic, because fractions are reduced.
+pub fn work_of_bits(bits: usize) -> u64 {
+    let words = (bits / 64) as u64;
+    1 + words.saturating_mul(words) / 8 + words
+}
+
+/// The units of work that an operation on a number takes.
+#[inline]
+pub fn work_of(x: &Rational) -> u64 {
+    if x.small_parts().is_some() { 1 } else { work_of_bits(x.bits()) }
 }
 
 /// How a limit is set, if the value is not larger than the most that it can be.
@@ -194,7 +397,7 @@ named! {
     steps: u64, numbers: u64, memory: u64, equations: u64, exact_operations: u64, exact_points: usize, exact_bits exact bits: usize, exact_work exact work: u64,
     interval_operations: u64, local_operations: u64,
     bits: u32, local_bits: u64, conflicts: u64, cells: u64, gradients: usize, visits: usize, margins: usize,
-    basis: u64, terms: usize, rounds: usize,
+    basis: u64, terms: usize, rounds: usize, work: u64,
     graph oracles: usize, normal_form oracles: usize, equality oracles: usize, attempts oracles: u32,
     drawn oracles: u64, rewriting oracles: usize, atoms oracles: usize, tableau oracles: usize,
     polynomial oracles: usize, parts oracles: usize, choices oracles: usize, spread oracles: usize,
@@ -444,13 +647,21 @@ pub enum Stop {
     Time,
     /// Somebody stopped it.
     Cancelled,
+    /// [`Limits::work`] was used up.
+    Work,
+    /// [`Limits::memory`] was used up.
+    Memory,
 }
+
+impl std::error::Error for Stop {}
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Stop::Time => "time is up",
             Stop::Cancelled => "it was stopped",
+            Stop::Work => "the limit of work was reached",
+            Stop::Memory => "the limit of memory was reached",
         })
     }
 }

@@ -6,11 +6,12 @@
 use crate::builder::{BuildError, Builder};
 use crate::flow::Made;
 use crate::inline::{InlineError, MAX_INLINED};
+use crate::limits::Limits;
 use crate::number::Rational;
 use crate::op::{Kink, Lane, Op, calling, elementwise, with_lane};
 use crate::program::{Atom, Equation, Program};
 use crate::shape::Shape;
-use crate::unroll::{has_loops, unroll_within};
+use crate::unroll::{has_loops, unroll_limited};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -47,23 +48,28 @@ pub fn scalarize(p: &Program) -> Result<Program, InlineError> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn scalarize_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
+    scalarize_limited(p, &Limits { equations: limit, ..Limits::DEFAULT })
+}
+
+/// Like [`scalarize_within`], with all limits that concern it: [`Limits::equations`], and those that stop it on the way.
+pub fn scalarize_limited(p: &Program, limits: &Limits) -> Result<Program, InlineError> {
     if has_loops(p) {
-        return Ok(scalarize_traced(&unroll_within(p, limit)?)?.0);
+        return Ok(scalarize_traced(&unroll_limited(p, limits)?, limits)?.0);
     }
-    Ok(scalarize_traced(p)?.0)
+    Ok(scalarize_traced(p, limits)?.0)
 }
 
 /// Like [`scalarize`], with the equation of `p` from which each equation came.
-pub(crate) fn scalarize_traced(p: &Program) -> Result<(Program, Vec<u32>), BuildError> {
-    p.mapped(scalarize_one)
+pub(crate) fn scalarize_traced(p: &Program, limits: &Limits) -> Result<(Program, Vec<u32>), BuildError> {
+    p.mapped(|p, made| scalarize_one(p, made, limits))
 }
 
 /// The elements of a value.
 type Elements = Arc<[Atom]>;
 
-fn scalarize_one(p: &Program, made: &Made) -> Result<(Program, Vec<u32>), BuildError> {
+fn scalarize_one(p: &Program, made: &Made, limits: &Limits) -> Result<(Program, Vec<u32>), BuildError> {
     let mut origins = Vec::new();
-    let mut b = Builder::new(p.name());
+    let mut b = Builder::new(p.name()).within(limits);
     b.room_for(numbers(p))?;
     let mut values: Vec<Elements> = Vec::with_capacity(p.values());
     let mut names: HashSet<String> = p.inputs().iter().map(|i| i.name.to_string()).collect();
@@ -87,6 +93,9 @@ fn scalarize_one(p: &Program, made: &Made) -> Result<(Program, Vec<u32>), BuildE
     }
     for (i, e) in p.equations().enumerate() {
         b.set_origin(e.origin());
+        // what only moves numbers pushes no equation
+        let moved: usize = e.results().map(|v| p.shape(v).len()).sum();
+        limits.charge(moved as u64 / 8)?;
         let mut scalars = Scalars { b: &mut b, p, values: &values, made };
         let results = scalars.equation(&e)?;
         values.extend(results.into_iter().map(Elements::from));

@@ -6,6 +6,7 @@
 use crate::builder::{BuildError, Builder};
 use crate::flow::Made;
 use crate::inline::{InlineError, MAX_INLINED};
+use crate::limits::Limits;
 use crate::op::{Op, Scan};
 use crate::program::{Atom, Equation, Program};
 use crate::shape::{Layout, Shape};
@@ -44,18 +45,24 @@ pub fn unroll(p: &Program) -> Result<Program, InlineError> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn unroll_within(p: &Program, limit: u64) -> Result<Program, InlineError> {
-    Ok(unroll_traced(p, limit)?.0)
+    unroll_limited(p, &Limits { equations: limit, ..Limits::DEFAULT })
 }
 
-/// Like [`unroll_within`], with the equation of `p` from which each equation came.
-pub(crate) fn unroll_traced(p: &Program, limit: u64) -> Result<(Program, Vec<u32>), InlineError> {
+/// Like [`unroll_within`], with all limits that concern it: [`Limits::equations`], and those that stop it on the way.
+pub fn unroll_limited(p: &Program, limits: &Limits) -> Result<Program, InlineError> {
+    Ok(unroll_traced(p, limits)?.0)
+}
+
+/// Like [`unroll_limited`], with the equation of `p` from which each equation came.
+pub(crate) fn unroll_traced(p: &Program, limits: &Limits) -> Result<(Program, Vec<u32>), InlineError> {
+    let limit = limits.equations;
     let library = p.library();
     let written = library.iter().map(|q| &**q).chain([p]).map(written);
     let size = written.fold(0, u128::saturating_add);
     if size > u128::from(limit) {
         return Err(InlineError::Turns { name: p.name().into(), size, limit });
     }
-    Ok(p.mapped(unroll_one)?)
+    Ok(p.mapped(|p, made| unroll_one(p, made, limits))?)
 }
 
 /// Whether there is a loop in a program, or in what it calls.
@@ -74,8 +81,8 @@ fn written(p: &Program) -> u128 {
     if loops { p.equations().map(size).fold(0, u128::saturating_add) } else { 0 }
 }
 
-fn unroll_one(p: &Program, made: &Made) -> Result<(Program, Vec<u32>), BuildError> {
-    let mut b = Builder::new(p.name());
+fn unroll_one(p: &Program, made: &Made, limits: &Limits) -> Result<(Program, Vec<u32>), BuildError> {
+    let mut b = Builder::new(p.name()).within(limits);
     let mut map = b.inputs_of(p)?;
     let mut origins = Vec::new();
     for (i, e) in p.equations().enumerate() {

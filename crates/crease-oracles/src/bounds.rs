@@ -1,7 +1,8 @@
 //! Bounds on the conservative gradient: on every coordinate by interval arithmetic backward, along a direction by interval arithmetic forward.
 
-use crate::Session;
-use crease_core::local::{Form, LocalModel, Node, NodeId, NormalForm};
+use crate::{OracleError, Session};
+use crease_core::limits::work_of;
+use crease_core::local::{Form, Node, NodeId, NormalForm};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
 
@@ -9,23 +10,32 @@ use std::collections::BTreeMap;
 pub(crate) type Bounds = (Rational, Rational);
 
 /// Bounds on every coordinate: those of the graph, and where there is a normal form of an exact model also those of it.
-pub(crate) fn bounds(session: &Session<'_>) -> Vec<Bounds> {
-    let Ok(from) = session.from() else { return Vec::new() };
-    let wide = on_graph(session.model(), from);
+pub(crate) fn bounds(session: &Session<'_>) -> Result<Vec<Bounds>, OracleError> {
+    let from = session.from()?;
+    let wide = on_graph(session, from)?;
     match session.model().is_exact().then(|| session.choices()).flatten() {
-        Some(normal) => intersect(wide, on_normal_form(normal, session.output())),
-        None => wide,
+        Some(normal) => Ok(intersect(wide, on_normal_form(session, normal)?)),
+        None => Ok(wide),
     }
 }
 
 /// On the graph of the model: each member of a kink takes any part of the kink's adjoint.
-fn on_graph(model: &LocalModel, from: NodeId) -> Vec<Bounds> {
+fn on_graph(session: &Session<'_>, from: NodeId) -> Result<Vec<Bounds>, OracleError> {
+    let model = session.model();
     let mut adjoints: Vec<Bounds> = vec![(Rational::ZERO, Rational::ZERO); model.len()];
     adjoints[from.index()] = (Rational::ONE, Rational::ONE);
     for i in (model.dimension()..model.len()).rev() {
         let (low, high) = std::mem::take(&mut adjoints[i]);
         if low.is_zero() && high.is_zero() {
             continue;
+        }
+        let each = 2 + work_of(&low) + work_of(&high);
+        match model.node(model.node_id(i)) {
+            Node::Linear(terms) => session.charge(2 * each * terms.len() as u64)?,
+            Node::Max(members) | Node::Norm(members) | Node::Taken(members) => {
+                session.charge(each * members.len() as u64)?;
+            }
+            Node::Direction(_) | Node::Seam { .. } => {}
         }
         match model.node(model.node_id(i)) {
             Node::Direction(_) => {}
@@ -67,12 +77,13 @@ fn on_graph(model: &LocalModel, from: NodeId) -> Vec<Bounds> {
         }
     }
     adjoints.truncate(model.dimension());
-    adjoints
+    Ok(adjoints)
 }
 
 /// Between which numbers the product of a direction with all elements of the conservative gradient lies: tangents go forward, and at a kink any combination of those of its members
 /// goes on.
-pub(crate) fn along(model: &LocalModel, from: NodeId, direction: &[Rational]) -> Bounds {
+pub(crate) fn along(session: &Session<'_>, from: NodeId, direction: &[Rational]) -> Result<Bounds, OracleError> {
+    let model = session.model();
     let mut tangents: Vec<Bounds> = direction.iter().map(|d| (d.clone(), d.clone())).collect();
     for i in tangents.len()..model.len() {
         let tangent = match model.node(model.node_id(i)) {
@@ -82,6 +93,8 @@ pub(crate) fn along(model: &LocalModel, from: NodeId, direction: &[Rational]) ->
             Node::Linear(terms) => {
                 let mut sum = (Rational::ZERO, Rational::ZERO);
                 for t in terms {
+                    let (low, high) = &tangents[t.node.index()];
+                    session.charge(4 + 2 * (work_of(low) + work_of(high) + work_of(&t.coefficient)))?;
                     let enclosure = (&t.coefficient - &t.radius, &t.coefficient + &t.radius);
                     accumulate(&mut sum, &tangents[t.node.index()], &enclosure);
                 }
@@ -103,7 +116,7 @@ pub(crate) fn along(model: &LocalModel, from: NodeId, direction: &[Rational]) ->
         };
         tangents.push(tangent);
     }
-    tangents.swap_remove(from.index())
+    Ok(tangents.swap_remove(from.index()))
 }
 
 /// A number that the Euclidean norm does not exceed.
@@ -120,16 +133,18 @@ fn norm_above(sizes: impl Iterator<Item = Rational>) -> Rational {
 
 /// On the normal form, which is tighter where members share terms: a combination of forms has every coefficient between the
 /// smallest and the largest among them.
-fn on_normal_form(normal: &NormalForm, output_number: usize) -> Vec<Bounds> {
+fn on_normal_form(session: &Session<'_>, normal: &NormalForm) -> Result<Vec<Bounds>, OracleError> {
     let p = normal.dimension;
     let mut adjoints: Vec<Bounds> = vec![(Rational::ZERO, Rational::ZERO); p + normal.kinks.len()];
-    let output = normal.outputs.get(output_number).into_iter().flat_map(Form::terms);
+    let output = normal.outputs.get(session.output()).into_iter().flat_map(Form::terms);
     output.for_each(|(v, c)| adjoints[*v] = (c.clone(), c.clone()));
     for (k, kink) in normal.kinks.iter().enumerate().rev() {
         let adjoint = std::mem::take(&mut adjoints[p + k]);
         if adjoint.0.is_zero() && adjoint.1.is_zero() {
             continue;
         }
+        let terms: usize = kink.forms.iter().map(|f| f.terms().len()).sum();
+        session.charge(terms as u64 * (4 + 2 * (work_of(&adjoint.0) + work_of(&adjoint.1))))?;
         // how many forms have the coefficient, and its range among them
         let mut ranges: BTreeMap<usize, (usize, Bounds)> = BTreeMap::new();
         for (v, c) in kink.forms.iter().flat_map(Form::terms) {
@@ -150,7 +165,7 @@ fn on_normal_form(normal: &NormalForm, output_number: usize) -> Vec<Bounds> {
         }
     }
     adjoints.truncate(p);
-    adjoints
+    Ok(adjoints)
 }
 
 /// `sum += a * b`, for intervals.

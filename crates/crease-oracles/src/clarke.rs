@@ -54,11 +54,18 @@ impl Session<'_> {
         if *first == seed { found.clone() } else { self.draw(seed) }
     }
 
+    /// The subgradient of this seed, if it was found before.
+    pub(crate) fn first_element(&self, seed: u64) -> Option<ClarkeElement> {
+        let (first, found) = self.of_output.first.get()?;
+        found.clone().ok().filter(|_| *first == seed)
+    }
+
     fn draw(&self, seed: u64) -> Result<ClarkeElement, OracleError> {
         let from = self.from()?;
         if let Some(plain) = self.plain_around() {
             return plain.clarke_element(seed);
         }
+        self.go_on()?;
         let mut random = SplitMix64::new(seed);
         let mut sweeps = 0;
         // small numbers make answers that are easy to check by hand, but many members leave little room between them
@@ -66,6 +73,7 @@ impl Session<'_> {
         let first_bits = 4 + members.checked_ilog2().unwrap_or(0);
         let round = self.model().has_norms();
         for attempt in 0..self.limits().attempts {
+            self.go_on()?;
             let range = 1u64 << (first_bits + attempt).min(MAX_BITS);
             let mut draw = || {
                 let size = Rational::from(1 + random.below(range) as i64);
@@ -127,7 +135,7 @@ impl Session<'_> {
         let mut equal = 0;
         *sweeps += 1;
         let bits = model.precision().bits;
-        let values = forward(model, self.weights(), &direction, |kink, bend, values| {
+        let values = forward(self, self.weights(), &direction, |kink, bend, values| {
             let members = match bend {
                 Bend::Max(members) => members,
                 Bend::Norm(members) => {
@@ -148,7 +156,7 @@ impl Session<'_> {
             pairs.extend(tied.map(|k| (members[best], Some(members[k]))));
             equal += usize::from(pairs.len() > before);
             of(best).clone()
-        });
+        })?;
         if !leaves_seams(model, &values) {
             return if has_flat_seam(model) { Err(OracleError::FlatBorder) } else { Ok(None) };
         }
@@ -159,9 +167,9 @@ impl Session<'_> {
         }
         let share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
         let (gradient, radius) = match model.exactness() {
-            Exactness::Exact => (backward(model, self.weights(), from, share), None),
+            Exactness::Exact => (backward(self, self.weights(), from, share)?, None),
             // what is equal by middles alone is not certain
-            Exactness::Enclosed { bits } => match confirmed(self, from, &direction, &picked) {
+            Exactness::Enclosed { bits } => match confirmed(self, from, &direction, &picked)? {
                 Some(ball) if same == Same::Proved => {
                     (ball.middle, ball.radius.iter().any(|r| !r.is_zero()).then_some(ball.radius))
                 }

@@ -84,7 +84,7 @@ impl Session<'_> {
     pub fn gradient_at_choices(&self, choices: &[Vec<Rational>]) -> Result<Vec<Rational>, OracleError> {
         let set = ConservativeSet { session: self, from: self.from()? };
         check_choices(self, choices)?;
-        Ok(set.at(choices))
+        set.at(choices)
     }
 
     /// The same as far as it is known: exact, or enclosed where coefficients are.
@@ -102,7 +102,7 @@ impl Session<'_> {
         check_choices(self, choices)?;
         let bits = self.model().precision().bits;
         let share = |kink: usize, k: usize| Some(Mixed::exactly(choices[kink][k].clone()).at(bits));
-        Ok(backward(self.model(), self.known(), from, share))
+        backward(self, self.known(), from, share)
     }
 
     /// The randomized test: whether two sweeps with random choices in the prime field differ. If they do, the conservative gradient is
@@ -119,16 +119,16 @@ impl Session<'_> {
         check_exact(self.model(), "whether the conservative gradient has one element")?;
         let (from, field) = (self.from()?, self.field()?);
         let mut random = SplitMix64::new(seed);
-        let mut draw = || -> Vec<Field61> {
+        let mut draw = || -> Result<Vec<Field61>, OracleError> {
             let mut shares = |&n: &usize| {
                 let mut shares: Vec<Field61> = (1..n).map(|_| Field61::new(random.bits())).collect();
                 shares.push(shares.iter().fold(Field61::one(), |rest, s| rest.sub(s)));
                 shares
             };
             let choices: Vec<Vec<Field61>> = self.sizes().iter().map(&mut shares).collect();
-            backward(self.model(), field, from, |kink, k| Some(choices[kink][k]))
+            backward(self, field, from, |kink, k| Some(choices[kink][k]))
         };
-        Ok(draw() != draw())
+        Ok(draw()? != draw()?)
     }
 }
 
@@ -173,17 +173,20 @@ struct ConservativeSet<'s, 'm> {
 impl ConservativeSet<'_, '_> {
     fn elements(&self) -> Result<Conservative, OracleError> {
         let session = self.session;
-        let first = self.corner(&vec![0; session.sizes().len()]);
+        let first = self.corner(&vec![0; session.sizes().len()])?;
         if !session.model().is_exact() {
             return self.enclosed(first);
         }
-        let (normal, bounds) = (session.choices(), session.bounds().to_vec());
-        let path = normal.map_or(Path::TooLarge, |n| shortest_path(n, session.output(), session.limits().graph));
+        let (normal, bounds) = (session.choices(), session.bounds()?.to_vec());
+        let steps = session.token().steps_of(session.limits().graph);
+        let path = normal.map_or(Path::TooLarge, |n| shortest_path(n, session.output(), steps));
+        // what it is that took too long
+        session.go_on()?;
         let (second, path) = match (path, normal) {
             (Path::None, _) => return Ok(singleton(first, true, bounds)),
             (Path::Found(steps), Some(normal)) => {
                 let kinks = steps.iter().map(|&(k, _)| normal.kinks[k].origin).collect();
-                (self.corner(&switched(session.model(), normal, &steps)), Some(kinks))
+                (self.corner(&switched(session.model(), normal, &steps))?, Some(kinks))
             }
             _ => match session.several_in_field(0x5EED) {
                 Ok(false) => return Ok(singleton(first, false, bounds)),
@@ -195,30 +198,40 @@ impl ConservativeSet<'_, '_> {
         Ok(Conservative { elements: elements.into(), proved: true, path, bounds })
     }
 
-    fn at(&self, choices: &[Vec<Rational>]) -> Vec<Rational> {
+    fn at(&self, choices: &[Vec<Rational>]) -> Result<Vec<Rational>, OracleError> {
         let share = |kink: usize, k: usize| Some(&choices[kink][k]).filter(|c| !c.is_zero()).cloned();
-        backward(self.session.model(), self.session.weights(), self.from, share)
+        backward(self.session, self.session.weights(), self.from, share)
     }
 
     /// What is certain if coefficients are enclosed.
     fn enclosed(&self, first: ConservativeElement) -> Result<Conservative, OracleError> {
-        let (model, bounds) = (self.session.model(), self.session.bounds().to_vec());
+        let (model, bounds) = (self.session.model(), self.session.bounds()?.to_vec());
         let bits = model.precision().bits;
         let undecided = OracleError::Undecided { what: "whether the conservative gradient has one element", bits };
-        let ball = |e: ConservativeElement| -> Option<ConservativeElement> {
+        let ball = |e: ConservativeElement| -> Result<Option<ConservativeElement>, OracleError> {
             let share = |kink: usize, k: usize| {
                 Some(&e.choices[kink][k]).filter(|c| !c.is_zero()).map(|c| Mixed::exactly(c.clone()).at(bits))
             };
-            let Ball { middle, radius } = Ball::of(&backward(model, self.session.known(), self.from, share))?;
-            Some(ConservativeElement { gradient: middle, radius: Some(radius), choices: e.choices })
+            let found = Ball::of(&backward(self.session, self.session.known(), self.from, share)?);
+            let element = |Ball { middle, radius }| ConservativeElement {
+                gradient: middle,
+                radius: Some(radius),
+                choices: e.choices.clone(),
+            };
+            Ok(found.map(element))
         };
-        let one = ball(first).ok_or(undecided.clone())?;
+        let one = ball(first)?.ok_or(undecided.clone())?;
         if self.session.sizes().is_empty() {
             return Ok(Conservative { elements: vec![one], proved: true, path: None, bounds });
         }
-        let Ok(second) = self.different(&one.gradient) else { return Err(undecided) };
-        let elements = self.spread([ConservativeElement { gradient: self.at(&one.choices), ..one }, second]);
-        let both: Option<Vec<ConservativeElement>> = elements.into_iter().map(ball).collect();
+        let second = match self.different(&one.gradient) {
+            Ok(second) => second,
+            Err(e @ OracleError::Stopped(_)) => return Err(e),
+            Err(_) => return Err(undecided),
+        };
+        let elements = self.spread([ConservativeElement { gradient: self.at(&one.choices)?, ..one }, second]);
+        let both: Result<Option<Vec<ConservativeElement>>, OracleError> = elements.into_iter().map(ball).collect();
+        let both = both?;
         match both {
             Some(both) if distinct(&both) => Ok(Conservative { elements: both, proved: true, path: None, bounds }),
             _ => Err(undecided),
@@ -226,10 +239,10 @@ impl ConservativeSet<'_, '_> {
     }
 
     /// The element for one member at each kink.
-    fn corner(&self, picked: &[usize]) -> ConservativeElement {
+    fn corner(&self, picked: &[usize]) -> Result<ConservativeElement, OracleError> {
         let unit = |(&n, &k): (&usize, &usize)| (0..n).map(|i| Rational::from(usize::from(i == k))).collect();
         let choices: Vec<Vec<Rational>> = self.session.sizes().iter().zip(picked).map(unit).collect();
-        ConservativeElement { gradient: self.at(&choices), radius: None, choices }
+        Ok(ConservativeElement { gradient: self.at(&choices)?, radius: None, choices })
     }
 
     /// Some element with another gradient.
@@ -249,7 +262,7 @@ impl ConservativeSet<'_, '_> {
                 parts.iter().filter_map(|&p| Rational::new(p, total)).collect()
             };
             let choices: Vec<Vec<Rational>> = self.session.sizes().iter().map(choice).collect();
-            let gradient = self.at(&choices);
+            let gradient = self.at(&choices)?;
             if gradient != other {
                 return Ok(ConservativeElement { gradient, radius: None, choices });
             }
@@ -257,7 +270,7 @@ impl ConservativeSet<'_, '_> {
         Err(OracleError::NoGenericDirection)
     }
 
-    /// Pushes two distinct elements apart along the first coordinate in which they differ, corner by corner.
+    /// Pushes two distinct elements apart along the first coordinate in which they differ, corner by corner, until it is stopped.
     fn spread(&self, mut elements: [ConservativeElement; 2]) -> [ConservativeElement; 2] {
         let [a, b] = &elements;
         let Some(coordinate) = (0..a.gradient.len()).find(|&i| a.gradient[i] != b.gradient[i]) else {
@@ -276,7 +289,7 @@ impl ConservativeSet<'_, '_> {
             for (kink, &n) in self.session.sizes().iter().enumerate() {
                 for k in (0..n).filter(|&k| k != best[kink]).collect::<Vec<_>>() {
                     let before = std::mem::replace(&mut best[kink], k);
-                    let tried = self.corner(&best);
+                    let Ok(tried) = self.corner(&best) else { return elements };
                     let order = tried.gradient[coordinate].cmp(&element.gradient[coordinate]);
                     if if larger { order.is_gt() } else { order.is_lt() } {
                         *element = tried;

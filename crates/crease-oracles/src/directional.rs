@@ -23,11 +23,11 @@ impl Session<'_> {
         let model = self.model();
         check_exact(model, WHAT)?;
         check_direction(model, direction)?;
-        let values = forward(model, self.weights(), direction, |_, bend, values| match bend {
+        let values = forward(self, self.weights(), direction, |_, bend, values| match bend {
             Bend::Max(members) => largest(members, values),
             // no exact model has one
             Bend::Norm(members) => near_norm(members, values, model.precision().bits),
-        });
+        })?;
         Ok(model.outputs().iter().map(|o| values[o.index()].clone()).collect())
     }
 }

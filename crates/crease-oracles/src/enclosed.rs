@@ -54,14 +54,19 @@ pub(crate) fn coordinate_apart(
 
 /// An enclosure of the gradient of the output along a direction, if the picked members are certainly the largest there, or equal to those
 /// that are by exact numbers alone. That equal ones are the same form is for the caller to know.
-pub(crate) fn confirmed(session: &Session<'_>, from: NodeId, direction: &[Rational], picked: &[usize]) -> Option<Ball> {
+pub(crate) fn confirmed(
+    session: &Session<'_>,
+    from: NodeId,
+    direction: &[Rational],
+    picked: &[usize],
+) -> Result<Option<Ball>, OracleError> {
     let (model, weights) = (session.model(), session.known());
     let (below, near) = (session.nodes_below(from), session.enclosed_nodes());
     let bits = model.precision().bits;
     let along: Vec<Mixed> = direction.iter().map(|x| Mixed::exactly(x.clone()).at(bits)).collect();
     let mut certain = true;
     let mut norms: HashMap<usize, Vec<Mixed>> = HashMap::new();
-    let values = forward(model, weights, &along, |kink, bend, values| {
+    let values = forward(session, weights, &along, |kink, bend, values| {
         let members = match bend {
             Bend::Max(members) => members,
             Bend::Norm(members) => {
@@ -85,15 +90,15 @@ pub(crate) fn confirmed(session: &Session<'_>, from: NodeId, direction: &[Ration
             });
         }
         values[best.index()].clone()
-    });
+    })?;
     if !certain || !leaves_seams(model, &values) {
-        return None;
+        return Ok(None);
     }
     let share = |kink: usize, k: usize| match norms.get(&kink) {
         Some(weights) => weights.get(k).cloned(),
         None => (picked[kink] == k).then(Mixed::one),
     };
-    Ball::of(&backward(model, weights, from, share))
+    Ok(Ball::of(&backward(session, weights, from, share)?))
 }
 
 /// The Euclidean norm of members whose values along a direction are known, and its weights; none of these where the norm is 0, and there are no
@@ -216,6 +221,7 @@ pub fn ask<T>(
     limits: &Limits,
     question: impl FnMut(&Session<'static>) -> Result<(T, bool), OracleError>,
 ) -> Result<(Session<'static>, T), AskError> {
+    let limits = &limits.metered();
     let mut session = Session::owning(localize_within(p, at, precision, limits)?, output).within(limits);
     let answer = session.ask(p, at, limits, question)?;
     Ok((session, answer))

@@ -1,5 +1,6 @@
 //! The graph of the paper's proof that two elements of the conservative gradient are easy to find, on the normal form.
 
+use crease_core::limits::{Steps, work_of};
 use crease_core::local::{Form, LocalModel, NormalForm, Sum};
 use crease_core::number::Rational;
 
@@ -21,7 +22,7 @@ pub(crate) enum Path {
 /// switches, kinks along a path are in descending order, so a set of switches is at most one path and its monomial has the product
 /// of the edges for coefficient. With the switches of a path that has the fewest kinks all others off, its own monomial is the only
 /// one left: any other would be a shorter path.
-pub(crate) fn shortest_path(normal: &NormalForm, output_number: usize, steps: usize) -> Path {
+pub(crate) fn shortest_path(normal: &NormalForm, output_number: usize, steps: Steps<'_>) -> Path {
     let mut reader = Reader { normal, left: steps };
     match reader.search(output_number) {
         Some(Some(path)) => Path::Found(path),
@@ -32,7 +33,7 @@ pub(crate) fn shortest_path(normal: &NormalForm, output_number: usize, steps: us
 
 struct Reader<'n> {
     normal: &'n NormalForm,
-    left: usize,
+    left: Steps<'n>,
 }
 
 impl Reader<'_> {
@@ -41,7 +42,8 @@ impl Reader<'_> {
         let Reader { normal, left } = self;
         let (mut sum, mut reached) = (Sum::default(), Vec::new());
         let mut add = |sum: &mut Sum, weight: &Rational, form: &Form| {
-            *left = left.checked_sub(1 + form.terms().len())?;
+            left.take(1 + form.terms().len())?;
+            left.charge(work_of(weight) * form.terms().len() as u64)?;
             sum.add(weight, form);
             Some(())
         };

@@ -56,7 +56,7 @@ pub fn in_hull<P: AsRef<[Rational]>>(
     limits: &Limits,
 ) -> Result<HullPosition, OracleError> {
     check(points, vector.len())?;
-    Ok(Cloud::all(points).position(vector, &mut Vec::new(), &|| limits.stopped().is_none()))
+    Ok(Cloud::all(points).position(vector, &mut Vec::new(), &limits.metered()))
 }
 
 /// Which of the vectors are vertices of their convex hull.
@@ -68,7 +68,7 @@ pub fn in_hull<P: AsRef<[Rational]>>(
 /// ```
 pub fn hull_vertices<P: AsRef<[Rational]>>(points: &[P]) -> Result<Vec<bool>, OracleError> {
     check(points, points.first().map_or(0, |p| p.as_ref().len()))?;
-    let verdicts = Cloud::vertices(points, |_| None, &|| true, || ());
+    let verdicts = Cloud::vertices(points, |_| None, &Limits::DEFAULT, || ());
     Ok(verdicts.into_iter().map(|v| v == Some(true)).collect())
 }
 
@@ -178,7 +178,7 @@ impl Neighbours {
         }
         let hint = |i: usize| self.gradients.get(i).map(|n| &n.direction[..]);
         let mut looked = 0;
-        let mut verdicts = Cloud::vertices(&self.gradients, hint, &|| limits.stopped().is_none(), || {
+        let mut verdicts = Cloud::vertices(&self.gradients, hint, &limits.metered(), || {
             looked += 1;
             tell(looked);
         });
@@ -340,17 +340,19 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
     }
 
     /// Where a vector lies with respect to the hull of the members. `few` are those to begin with, and those that mattered.
-    fn position(&mut self, vector: &[Rational], few: &mut Vec<usize>, go_on: &dyn Fn() -> bool) -> HullPosition {
+    fn position(&mut self, vector: &[Rational], few: &mut Vec<usize>, limits: &Limits) -> HullPosition {
         let mut forms = Forms::new(vector.len());
-        let mut cone = Cone::new(vector.len());
+        let mut cone = Cone::new(vector.len(), limits);
         let mut scales: Vec<(usize, Rational)> = Vec::new();
         let near: Vec<f64> = vector.iter().map(Rational::to_f64).collect();
         let mut waiting = std::mem::take(few);
         if waiting.is_empty() {
             waiting.extend(self.seems_farthest(&near).map(|(i, _)| i));
         }
-        while go_on() {
+        let look = (self.members.len() * vector.len()) as u64;
+        while limits.go_on(1 + look / 8) {
             for i in waiting.drain(..) {
+                limits.go_on(16 * vector.len() as u64);
                 let away: Form = vector.iter().zip(self.point(i)).map(|(v, g)| v - g).enumerate().collect();
                 let Some((signed, factor)) = forms.intern(&away) else {
                     return HullPosition::Inside { weights: vec![(i, Rational::ONE)] };
@@ -359,7 +361,7 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
                 scales.push((i, factor));
             }
             // floats are good enough to find out who is in the way
-            if cone.check_quick(&forms, go_on).is_ok() {
+            if cone.check_quick(&forms).is_ok() {
                 let reach: f64 = near.iter().zip(cone.point()).map(|(v, d)| v * d).sum();
                 if let Some((i, value)) = self.seems_farthest(cone.point())
                     && value >= reach
@@ -369,7 +371,7 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
                     continue;
                 }
             }
-            let direction = match cone.witness(&forms, go_on) {
+            let direction = match cone.witness(&forms) {
                 Ok(direction) => direction,
                 Err(Halt::Stopped) => break,
                 Err(Halt::Conflict(conflict)) => {
@@ -396,11 +398,11 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
     fn vertices<'h>(
         points: &'p [P],
         hint: impl Fn(usize) -> Option<&'h [Rational]>,
-        go_on: &dyn Fn() -> bool,
+        limits: &Limits,
         mut look: impl FnMut(),
     ) -> Vec<Option<bool>> {
         let n = points.len();
-        if !go_on() {
+        if !limits.go_on(points.iter().map(|p| 1 + p.as_ref().len() as u64).sum()) || limits.stopped().is_some() {
             // even the first look at very many takes long
             return vec![None; n];
         }
@@ -416,7 +418,7 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
             }
         };
         for direction in first_directions(all.columns.len(), n) {
-            if !go_on() {
+            if !limits.go_on(1 + (all.members.len() * all.columns.len()) as u64 / 4) {
                 break;
             }
             if let Some(i) = all.farthest(&direction) {
@@ -429,12 +431,12 @@ impl<'p, P: AsRef<[Rational]>> Cloud<'p, P> {
                 continue;
             }
             look();
-            if !go_on() {
+            if !limits.go_on(1 + (all.members.len() * all.columns.len()) as u64 / 4) {
                 break;
             }
             let mut hints = hint(i).into_iter().flat_map(|d| [d.to_vec(), d.iter().map(|x| -x).collect()]);
             while verdicts[i].is_none() {
-                let direction = match corners.position(points[i].as_ref(), &mut few, go_on) {
+                let direction = match corners.position(points[i].as_ref(), &mut few, limits) {
                     HullPosition::Outside { direction } => direction,
                     HullPosition::Inside { .. } => {
                         verdicts[i] = Some(false);

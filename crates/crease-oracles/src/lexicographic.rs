@@ -6,8 +6,9 @@
 //! lexicographically largest: the same answer at p times the cost.
 
 use crate::enclosed::{Ball, norm_along};
-use crate::sweep::{Bend, Same, Weights, backward, forward, same_forms};
+use crate::sweep::{Bend, Same, Weighed, Weights, backward, forward, same_forms};
 use crate::{OracleError, Session, check_direction, check_exact};
+use crease_core::limits::work_of;
 use crease_core::local::{LocalModel, Node, NodeId};
 use crease_core::number::{Mixed, Number, Rational};
 use crease_core::random::SplitMix64;
@@ -43,19 +44,19 @@ impl Session<'_> {
     /// ```
     pub fn lexicographic(&self, basis: &[Vec<Rational>]) -> Result<Lexicographic, OracleError> {
         let model = self.model();
-        check_basis(model, basis)?;
+        check_basis(self, basis)?;
         let from = self.from()?;
         if let Some(plain) = self.plain_around() {
             return plain.lexicographic(basis);
         }
         if model.is_exact() {
             let settled = settle(self, self.weights(), basis, Rational::clone)?;
-            let gradient = backward(model, self.weights(), from, settled.share());
+            let gradient = backward(self, self.weights(), from, settled.share())?;
             return Ok(settled.done(self, gradient, None));
         }
         let (known, bits) = (self.known(), model.precision().bits);
         let settled = settle(self, known, basis, |x| Mixed::exactly(x.clone()).at(bits))?;
-        let gradient = Ball::of(&backward(model, known, from, settled.share()));
+        let gradient = Ball::of(&backward(self, known, from, settled.share())?);
         let Ball { middle, radius } = gradient.ok_or(OracleError::Undecided { what: "a slope", bits })?;
         Ok(settled.done(self, middle, Some(radius)))
     }
@@ -76,13 +77,20 @@ impl Session<'_> {
     pub fn lexicographic_forward(&self, basis: &[Vec<Rational>]) -> Result<Lexicographic, OracleError> {
         let model = self.model();
         check_exact(model, "the lexicographic derivative by vector forward mode")?;
-        check_basis(model, basis)?;
+        check_basis(self, basis)?;
         let (from, weights) = (self.from()?, self.weights());
         let columns = basis.len();
         let mut rows: Vec<Vec<Rational>> = Vec::with_capacity(model.len());
         let mut picked = Vec::new();
         let mut settled = Vec::new();
         for (i, node) in model.nodes().enumerate() {
+            let terms = match node {
+                Node::Linear(_) => weights.of(i).len(),
+                Node::Max(members) | Node::Norm(members) | Node::Taken(members) => members.len(),
+                Node::Direction(_) | Node::Seam { .. } => 1,
+            };
+            self.charge(2 * (columns * terms) as u64)?;
+            self.token().hold(columns * size_of::<Rational>()).map_err(OracleError::Stopped)?;
             let row = match node {
                 Node::Direction(k) => basis.iter().map(|d| d[k].clone()).collect(),
                 Node::Linear(_) => {
@@ -116,7 +124,7 @@ impl Session<'_> {
             };
             rows.push(row);
         }
-        let gradient = backward(model, weights, from, |kink, k| (picked[kink] == k).then_some(Rational::ONE));
+        let gradient = backward(self, weights, from, |kink, k| (picked[kink] == k).then_some(Rational::ONE))?;
         let operations = self.cost().with_forward_sweeps(columns as u64).total();
         Ok(Lexicographic { gradient, radius: None, settled, directions: columns, operations })
     }
@@ -148,7 +156,7 @@ impl<N: Number> Settled<N> {
 }
 
 /// Keeps, direction by direction, those members that attain the maximum.
-fn settle<N: Number>(
+fn settle<N: Weighed>(
     session: &Session<'_>,
     weights: &Weights<N>,
     basis: &[Vec<Rational>],
@@ -174,7 +182,7 @@ fn settle<N: Number>(
         used = j + 1;
         let before = open;
         let direction: Vec<N> = direction.iter().map(&number).collect();
-        forward(model, weights, &direction, |kink, bend, values| {
+        forward(session, weights, &direction, |kink, bend, values| {
             let members = match bend {
                 Bend::Max(members) => members,
                 Bend::Norm(members) => {
@@ -208,7 +216,7 @@ fn settle<N: Number>(
                 }
             }
             of(best).clone()
-        });
+        })?;
         if !certain {
             let what = "which members are the largest along a direction of the basis, or whether a norm is 0";
             return Err(OracleError::Undecided { what, bits: model.precision().bits });
@@ -256,7 +264,8 @@ fn kinds_of(model: &LocalModel) -> impl Iterator<Item = (usize, bool)> {
 }
 
 /// Checks that there are p directions and that they are linearly independent.
-fn check_basis(model: &LocalModel, basis: &[Vec<Rational>]) -> Result<(), OracleError> {
+fn check_basis(session: &Session<'_>, basis: &[Vec<Rational>]) -> Result<(), OracleError> {
+    let model = session.model();
     for d in basis {
         check_direction(model, d)?;
     }
@@ -264,13 +273,13 @@ fn check_basis(model: &LocalModel, basis: &[Vec<Rational>]) -> Result<(), Oracle
     let is_identity = |(i, d): (usize, &Vec<Rational>)| {
         d.iter().enumerate().all(|(j, x)| if i == j { x.is_one() } else { x.is_zero() })
     };
-    if basis.len() == p && (basis.iter().enumerate().all(is_identity) || rank(basis) == p) {
+    if basis.len() == p && (basis.iter().enumerate().all(is_identity) || rank(session, basis)? == p) {
         return Ok(());
     }
     Err(OracleError::NoBasis { directions: basis.len(), dimension: p })
 }
 
-fn rank(rows: &[Vec<Rational>]) -> usize {
+fn rank(session: &Session<'_>, rows: &[Vec<Rational>]) -> Result<usize, OracleError> {
     let mut rows = rows.to_vec();
     let mut rank = 0;
     let columns = rows.first().map_or(0, Vec::len);
@@ -280,9 +289,10 @@ fn rank(rows: &[Vec<Rational>]) -> usize {
         let lead = rows[rank].clone();
         for row in &mut rows[rank + 1..] {
             let Some(factor) = row[c].checked_div(&lead[c]) else { continue };
+            session.charge(columns as u64 * (1 + work_of(&factor)))?;
             row.iter_mut().zip(&lead).for_each(|(x, y)| x.add_mul(&-&factor, y));
         }
         rank += 1;
     }
-    rank
+    Ok(rank)
 }

@@ -72,6 +72,7 @@ pub use session::{
 };
 pub use sweep::SweepCost;
 
+use crease_core::limits::Stop;
 use crease_core::local::{Exactness, LocalModel};
 use crease_core::number::{NumberError, Rational};
 
@@ -79,6 +80,9 @@ use crease_core::number::{NumberError, Rational};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OracleError {
+    /// A limit was reached, or somebody stopped it, before there was an answer.
+    #[error("there is no answer yet: {0}")]
+    Stopped(Stop),
     /// A direction of the wrong dimension.
     #[error("a direction needs {expected} coordinates here, got {got}")]
     Dimension {

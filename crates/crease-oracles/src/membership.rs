@@ -100,6 +100,7 @@ impl Session<'_> {
             }
         }
         for seed in 0..tries {
+            self.go_on()?;
             let e = self.clarke_element(seed)?;
             if e.proved && is_exactly((&e.gradient, e.radius.as_deref()), vector) {
                 return Ok(Membership::Clarke { direction: e.direction });
@@ -206,7 +207,7 @@ impl Session<'_> {
         direction: &[Rational],
         relative: &Rational,
     ) -> Result<Option<Bounds>, OracleError> {
-        let (low, high) = along(self.model(), self.from()?, direction);
+        let (low, high) = along(self, self.from()?, direction)?;
         let (mut product, mut size) = (Rational::ZERO, Ord::max(low.abs(), high.abs()));
         for (x, d) in vector.iter().zip(direction) {
             let term = x * d;
@@ -279,7 +280,7 @@ fn choices_for(
         }
         for (kink, &n) in sizes.iter().enumerate() {
             for other in picked[kink] + 1..n {
-                let Some(less) = left.checked_sub(1).filter(|_| limits.stopped().is_none()) else { return Ok(None) };
+                let Some(less) = left.checked_sub(1).filter(|_| limits.go_on(1)) else { return Ok(None) };
                 left = less;
                 let mut moved = corner.clone();
                 moved[kink] = unit(n, other);

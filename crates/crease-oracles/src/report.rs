@@ -5,6 +5,7 @@ use crate::sweep::{backward_sparse, backward_watched};
 use crate::{OracleError, Session};
 use crease_core::Limits;
 use crease_core::differentiate::Selection;
+use crease_core::limits::Steps;
 use crease_core::local::{ActiveKink, LocalModel, Margin, Node, NodeId};
 use crease_core::number::Rational;
 use crease_core::{Site, Ties};
@@ -98,17 +99,17 @@ impl KinkReport {
         check_choices(session, choices)?;
         let share = |kink: usize, k: usize| Some(&choices[kink][k]).filter(|c| !c.is_zero()).cloned();
         let mut adjoints: Vec<Rational> = vec![Rational::ZERO; choices.len()];
-        let gradient = backward_watched(model, session.weights(), from, share, |kink, a| adjoints[kink] = a.clone());
-        let mut left = limits.visits;
+        let gradient = backward_watched(session, session.weights(), from, share, |kink, a| adjoints[kink] = a.clone())?;
+        let mut left = session.token().steps_of(limits.visits);
         let mut measured = 0;
         let mut active = Vec::with_capacity(choices.len());
         for (kink, (line, adjoint)) in model.kinks().iter().zip(&adjoints).enumerate() {
-            let change = match left {
+            let change = match left.left() {
                 0 => None,
                 _ => largest_change(model, line.node, adjoint, share, &mut left),
             };
             if change.is_none() {
-                left = 0;
+                left = session.token().steps_of(0);
             }
             measured += usize::from(change.is_some());
             active.push(KinkLine {
@@ -125,7 +126,7 @@ impl KinkReport {
             measured,
             nearest: nearest(model.margins(), limits.margins),
             decided: model.margins().len(),
-            bounds: session.bounds().to_vec(),
+            bounds: session.bounds()?.to_vec(),
             exact: model.is_exact(),
         })
     }
@@ -145,7 +146,7 @@ fn largest_change(
     kink: NodeId,
     adjoint: &Rational,
     share: impl Fn(usize, usize) -> Option<Rational> + Copy,
-    left: &mut usize,
+    left: &mut Steps<'_>,
 ) -> Option<Rational> {
     let (members, round) = match model.node(kink) {
         Node::Max(members) | Node::Taken(members) => (members, false),
@@ -159,7 +160,7 @@ fn largest_change(
     let mut largest = Rational::ZERO;
     for &member in members {
         let whole = backward_sparse(model, [(member, adjoint.clone())], share, left)?;
-        *left = left.checked_sub(selected.terms().len())?;
+        left.take(selected.terms().len())?;
         // a norm may as well take minus a member
         let other = round.then(|| whole.scaled(&Rational::from(-1)));
         for taken in [Some(whole), other].into_iter().flatten() {

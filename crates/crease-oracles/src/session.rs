@@ -4,7 +4,8 @@
 //! its own room. What several of them need is computed when it is first asked for, and once: the coefficients in each kind of numbers, the sizes of kinks, the cost of
 //! sweeps, the normal form, bounds, one Clarke subgradient, the conservative gradient. So a second question costs what is new about it.
 //!
-//! What single parts of an answer may take is the session's ([`Session::within`]). Deliberately absent: clocks and the sizes of searches and lists, which each answer takes for itself.
+//! What an answer may take is the session's ([`Session::within`]): the work token that all loops charge, and the limits of single parts. Searches and lists take limits of their own, which share
+//! its count of work.
 
 use crate::bounds::{Bounds, bounds};
 use crate::decide::{Decision, Effort};
@@ -12,7 +13,7 @@ use crate::enclosed::{enclosed_nodes, nodes_below};
 use crate::sweep::{SweepCost, Weights, sizes};
 use crate::{ClarkeElement, Conservative, Lexicographic, Neighbours, OracleError};
 use crease_core::Limits;
-use crease_core::limits::OracleLimits;
+use crease_core::limits::{OracleLimits, Steps};
 use crease_core::local::{LocalModel, Node, NodeId, NormalForm};
 use crease_core::number::{Field61, Mixed, NumberError, Rational};
 use std::borrow::Cow;
@@ -36,7 +37,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Session<'m> {
     model: Cow<'m, LocalModel>,
     output: usize,
-    limits: OracleLimits,
+    limits: Limits,
     of_model: Box<OfModel>,
     pub(crate) of_output: Box<OfOutput>,
 }
@@ -59,7 +60,7 @@ struct OfModel {
 #[derive(Clone, Default)]
 pub(crate) struct OfOutput {
     below: OnceLock<Vec<bool>>,
-    bounds: OnceLock<Vec<Bounds>>,
+    bounds: OnceLock<Result<Vec<Bounds>, OracleError>>,
     /// The Clarke subgradient that was asked for first, and its seed.
     pub first: OnceLock<(u64, Result<ClarkeElement, OracleError>)>,
     pub conservative: OnceLock<Result<Conservative, OracleError>>,
@@ -79,10 +80,10 @@ impl<'m> Session<'m> {
     }
 
     fn of(model: Cow<'m, LocalModel>, output: usize) -> Self {
-        Session { model, output, limits: OracleLimits::DEFAULT, of_model: Box::default(), of_output: Box::default() }
+        Session { model, output, limits: Limits::DEFAULT, of_model: Box::default(), of_output: Box::default() }
     }
 
-    /// The same session, with what its questions may spend on their parts.
+    /// The same session within limits: what its questions may spend on their parts, and what ends them. What was found before stays.
     ///
     /// ```
     /// use crease_core::{local::localize, relu, trace, Limits, Rational, Tensor, limits::OracleLimits};
@@ -97,13 +98,28 @@ impl<'m> Session<'m> {
     /// assert_eq!(verdict(OracleLimits { graph: 0, ..OracleLimits::DEFAULT }), "unknown");
     /// ```
     pub fn within(mut self, limits: &Limits) -> Self {
-        self.limits = limits.oracles;
+        self.limits = limits.metered();
         self
     }
 
     /// What its questions may spend on their parts.
     pub(crate) fn limits(&self) -> &OracleLimits {
+        &self.limits.oracles
+    }
+
+    /// What its questions charge their work to.
+    pub(crate) fn token(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Charges work.
+    pub(crate) fn charge(&self, units: u64) -> Result<(), OracleError> {
+        self.limits.charge(units).map_err(OracleError::Stopped)
+    }
+
+    /// An error if it is time to stop: then what was not found means nothing.
+    pub(crate) fn go_on(&self) -> Result<(), OracleError> {
+        self.limits.check().map_err(OracleError::Stopped)
     }
 
     /// Turns to another output; what belongs to the model stays.
@@ -144,7 +160,7 @@ impl<'m> Session<'m> {
     /// those about what selections choose are not.
     pub(crate) fn plain(&self) -> Option<&Session<'static>> {
         let plain = || {
-            let plain = self.model.without_norms_within(self.output, self.limits.squares)?;
+            let plain = self.model.without_norms_within(self.output, &self.limits)?;
             Some(Box::new(self.beside(plain)))
         };
         self.of_output.plain.get_or_init(plain).as_deref()
@@ -158,7 +174,7 @@ impl<'m> Session<'m> {
 
     /// A session for the only output of another model, with the same limits.
     pub(crate) fn beside(&self, model: LocalModel) -> Session<'static> {
-        Session { limits: self.limits, ..Session::owning(model, 0) }
+        Session { limits: self.limits.clone(), ..Session::owning(model, 0) }
     }
 
     /// The numbers of members of every kink.
@@ -198,12 +214,15 @@ impl<'m> Session<'m> {
 
     /// The normal form, of all outputs, if it is not too large; of enclosed coefficients it has the middle.
     pub fn normal_form(&self) -> Option<&Arc<NormalForm>> {
-        self.of_model.normal.get_or_init(|| self.eliminated(LocalModel::normal_form_within, self.limits.graph)).as_ref()
+        self.of_model
+            .normal
+            .get_or_init(|| self.eliminated(LocalModel::normal_form_within, self.limits().graph))
+            .as_ref()
     }
 
     /// The same for those who take what it takes.
     pub(crate) fn long_normal_form(&self) -> Option<&Arc<NormalForm>> {
-        let long = || self.eliminated(LocalModel::normal_form_within, self.limits.normal_form);
+        let long = || self.eliminated(LocalModel::normal_form_within, self.limits().normal_form);
         self.normal_form().or_else(|| self.of_model.long.get_or_init(long).as_ref())
     }
 
@@ -212,18 +231,22 @@ impl<'m> Session<'m> {
         if !self.model.nodes().any(|n| matches!(n, Node::Taken(_))) {
             return self.normal_form();
         }
-        self.of_model.choices.get_or_init(|| self.eliminated(LocalModel::choices_within, self.limits.graph)).as_ref()
+        self.of_model.choices.get_or_init(|| self.eliminated(LocalModel::choices_within, self.limits().graph)).as_ref()
     }
 
-    fn eliminated(&self, form: fn(&LocalModel, usize) -> Option<NormalForm>, steps: usize) -> Option<Arc<NormalForm>> {
+    fn eliminated(
+        &self,
+        form: fn(&LocalModel, Steps<'_>) -> Option<NormalForm>,
+        steps: usize,
+    ) -> Option<Arc<NormalForm>> {
         #[cfg(test)]
         tests::BUILT.with(|n| n.set(n.get() + 1));
-        form(&self.model, steps).map(Arc::new)
+        form(&self.model, self.limits.steps_of(steps)).map(Arc::new)
     }
 
     /// Bounds on every coordinate of the conservative gradient.
-    pub(crate) fn bounds(&self) -> &[Bounds] {
-        self.of_output.bounds.get_or_init(|| bounds(self))
+    pub(crate) fn bounds(&self) -> Result<&[Bounds], OracleError> {
+        self.of_output.bounds.get_or_init(|| bounds(self)).as_deref().map_err(Clone::clone)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The two sweeps over a local model on which all oracles stand: values of its nodes forward, adjoints backward.
 
-use crate::Session;
+use crate::{OracleError, Session};
+use crease_core::limits::{Steps, work_of};
 use crease_core::local::{Form, LocalModel, Node, NodeId, Sum, Term};
 use crease_core::number::{Field61, Mixed, Number, NumberError, Rational};
 use crease_core::random::SplitMix64;
@@ -64,14 +65,40 @@ pub(crate) enum Bend<'m> {
     Norm(&'m [NodeId]),
 }
 
+/// Numbers of which it is known what operations on them take.
+pub(crate) trait Weighed: Number {
+    /// The units of work of an operation on it.
+    fn work(&self) -> u64;
+}
+
+impl Weighed for Rational {
+    fn work(&self) -> u64 {
+        1 + work_of(self)
+    }
+}
+
+impl Weighed for Mixed {
+    fn work(&self) -> u64 {
+        // an enclosure does not say how long it is; all of one model are about as long, and longer ones are made by few questions
+        4 + self.exact().map_or(16, work_of)
+    }
+}
+
+impl Weighed for Field61 {
+    fn work(&self) -> u64 {
+        1
+    }
+}
+
 /// The values of all nodes along a direction. At each maximum or norm, `pick` is given the number of the kink, its members and the
 /// values so far, and returns the value.
-pub(crate) fn forward<N: Number>(
-    model: &LocalModel,
+pub(crate) fn forward<N: Weighed>(
+    session: &Session<'_>,
     weights: &Weights<N>,
     direction: &[N],
     mut pick: impl FnMut(usize, Bend<'_>, &[N]) -> N,
-) -> Vec<N> {
+) -> Result<Vec<N>, OracleError> {
+    let model = session.model();
     let mut values: Vec<N> = Vec::with_capacity(model.len());
     let mut kink = 0;
     for (i, node) in model.nodes().enumerate() {
@@ -79,7 +106,9 @@ pub(crate) fn forward<N: Number>(
             Node::Direction(k) => direction[k].clone(),
             Node::Linear(_) => {
                 let mut sum: Option<N> = None;
-                for (c, n) in weights.of(i) {
+                let terms = weights.of(i);
+                session.charge(terms.iter().map(|(c, n)| c.work() + values[n.index()].work()).sum())?;
+                for (c, n) in terms {
                     let x = c.mul(&values[n.index()]);
                     sum = Some(sum.map_or_else(|| x.clone(), |s| s.add(&x)));
                 }
@@ -87,10 +116,12 @@ pub(crate) fn forward<N: Number>(
             }
             Node::Max(members) => {
                 kink += 1;
+                session.charge(members.iter().map(|m| values[m.index()].work()).sum())?;
                 pick(kink - 1, Bend::Max(members), &values)
             }
             Node::Norm(members) => {
                 kink += 1;
+                session.charge(64 * members.iter().map(|m| values[m.index()].work()).sum::<u64>())?;
                 pick(kink - 1, Bend::Norm(members), &values)
             }
             Node::Taken(members) => {
@@ -101,28 +132,29 @@ pub(crate) fn forward<N: Number>(
         };
         values.push(value);
     }
-    values
+    Ok(values)
 }
 
 /// The gradient of one output when each kink is replaced by a combination of its members: `share` is given the number of the
 /// kink and of the member, and returns its weight, nothing for zero.
-pub(crate) fn backward<N: Number>(
-    model: &LocalModel,
+pub(crate) fn backward<N: Weighed>(
+    session: &Session<'_>,
     weights: &Weights<N>,
     from: NodeId,
     share: impl FnMut(usize, usize) -> Option<N>,
-) -> Vec<N> {
-    backward_watched(model, weights, from, share, |_, _| {})
+) -> Result<Vec<N>, OracleError> {
+    backward_watched(session, weights, from, share, |_, _| {})
 }
 
 /// As [`backward`]; `watch` is shown the adjoints of kinks on the way.
-pub(crate) fn backward_watched<N: Number>(
-    model: &LocalModel,
+pub(crate) fn backward_watched<N: Weighed>(
+    session: &Session<'_>,
     weights: &Weights<N>,
     from: NodeId,
     mut share: impl FnMut(usize, usize) -> Option<N>,
     mut watch: impl FnMut(usize, &N),
-) -> Vec<N> {
+) -> Result<Vec<N>, OracleError> {
+    let model = session.model();
     let mut adjoints: Vec<Option<N>> = vec![None; model.dimension().max(from.index() + 1)];
     adjoints[from.index()] = Some(N::one());
     let add = |slot: &mut Option<N>, x: N| {
@@ -137,6 +169,7 @@ pub(crate) fn backward_watched<N: Number>(
             Node::Max(members) | Node::Norm(members) | Node::Taken(members) => {
                 kink -= 1;
                 let Some(a) = adjoints[i].take() else { continue };
+                session.charge(a.work() * members.len() as u64)?;
                 watch(kink, &a);
                 for (k, m) in members.iter().enumerate() {
                     if let Some(s) = share(kink, k) {
@@ -151,14 +184,16 @@ pub(crate) fn backward_watched<N: Number>(
             }
             Node::Direction(_) | Node::Linear(_) => {
                 let Some(a) = adjoints[i].take() else { continue };
-                for (c, n) in weights.of(i) {
+                let terms = weights.of(i);
+                session.charge(a.work() * terms.len() as u64 + terms.iter().map(|(c, _)| c.work()).sum::<u64>())?;
+                for (c, n) in terms {
                     add(&mut adjoints[n.index()], c.mul(&a));
                 }
             }
         }
     }
     adjoints.truncate(model.dimension());
-    adjoints.into_iter().map(|a| a.unwrap_or_else(N::zero)).collect()
+    Ok(adjoints.into_iter().map(|a| a.unwrap_or_else(N::zero)).collect())
 }
 
 /// How many kinks there are among the first nodes.
@@ -172,7 +207,7 @@ pub(crate) fn backward_sparse(
     model: &LocalModel,
     seeds: impl IntoIterator<Item = (NodeId, Rational)>,
     share: impl Fn(usize, usize) -> Option<Rational>,
-    left: &mut usize,
+    left: &mut Steps<'_>,
 ) -> Option<Form> {
     eliminated(model, seeds, share, false, left)
 }
@@ -184,7 +219,7 @@ fn eliminated(
     seeds: impl IntoIterator<Item = (NodeId, Rational)>,
     share: impl Fn(usize, usize) -> Option<Rational>,
     keep_norms: bool,
-    left: &mut usize,
+    left: &mut Steps<'_>,
 ) -> Option<Form> {
     let (mut adjoints, mut gradient, one) = (Sum::default(), Sum::default(), Rational::ONE);
     seeds.into_iter().for_each(|(node, x)| adjoints.add_term(node.index(), &one, &x));
@@ -217,7 +252,8 @@ fn eliminated(
                 members.len()
             }
         };
-        *left = left.checked_sub(visits)?;
+        left.take(visits)?;
+        left.charge(work_of(&weight) * visits as u64)?;
     }
     Some(gradient.form())
 }
@@ -272,7 +308,7 @@ pub(crate) fn same_forms(
     pairs: &[(NodeId, Option<NodeId>)],
     random: &mut SplitMix64,
     budget: usize,
-) -> Result<Same, NumberError> {
+) -> Result<Same, OracleError> {
     if pairs.is_empty() {
         return Ok(Same::Proved);
     }
@@ -281,21 +317,24 @@ pub(crate) fn same_forms(
     let field = session.field();
     if let Ok(field) = field {
         let along: Vec<Field61> = (0..model.dimension()).map(|_| Field61::new(random.bits())).collect();
-        let values = forward(model, field, &along, |kink, bend, values| match bend {
+        let values = forward(session, field, &along, |kink, bend, values| match bend {
             Bend::Max(members) => values[members[picked[kink]].index()],
             Bend::Norm(_) => Field61::new(random.bits()),
-        });
+        })?;
         let of = |n: &Option<NodeId>| n.map_or(Field61::zero(), |n| values[n.index()]);
         if pairs.iter().any(|(a, b)| values[a.index()] != of(b)) {
             return Ok(Same::No);
         }
     }
-    let mut left = budget;
+    let mut left = session.token().steps_of(budget);
     for (a, b) in pairs {
         let seeds = [(*a, Rational::ONE)].into_iter().chain(b.map(|b| (b, Rational::from(-1))));
         let share = |kink: usize, k: usize| (picked[kink] == k).then_some(Rational::ONE);
         match eliminated(model, seeds, share, true, &mut left) {
-            None => return field.map(|_| Same::Likely),
+            None => {
+                session.go_on()?;
+                return Ok(field.map(|_| Same::Likely)?);
+            }
             Some(difference) if !difference.is_zero() => return Ok(Same::No),
             Some(_) => {}
         }

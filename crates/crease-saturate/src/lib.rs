@@ -154,6 +154,10 @@ pub enum Limit {
     Time,
     /// The caller stopped it.
     Stopped,
+    /// The work.
+    Work,
+    /// The memory.
+    Memory,
     /// The program is larger than a region, so that nothing was found that goes across regions.
     Regions,
     /// The program is too large to be saturated at all.
@@ -168,6 +172,8 @@ impl Limit {
             Limit::Iterations => "iterations",
             Limit::Time => "time",
             Limit::Stopped => "stopped",
+            Limit::Work => "work",
+            Limit::Memory => "memory",
             Limit::Regions => "regions",
             Limit::Size => "size",
         }
@@ -179,6 +185,8 @@ impl From<Stop> for Limit {
         match stop {
             Stop::Time => Limit::Time,
             Stop::Cancelled => Limit::Stopped,
+            Stop::Work => Limit::Work,
+            Stop::Memory => Limit::Memory,
         }
     }
 }

@@ -144,6 +144,8 @@ impl Report<'_> {
             Limit::Iterations => format!("{} (--iterations)", plural_rounds(o.limits.rounds)),
             Limit::Time => "time is up (--seconds)".into(),
             Limit::Stopped => "stopped".into(),
+            Limit::Work => "the limit of work was reached".into(),
+            Limit::Memory => "the limit of memory was reached".into(),
             Limit::Regions => format!("it went piece by piece, {} equations each", o.region),
             Limit::Size => format!("more than {} operations: only folded and shared", show::count(o.equations)),
         }

@@ -16,6 +16,7 @@ mod windows;
 pub use loops::Cumulative;
 pub use windows::{Along, Conv2d, Sliding, Stretch, Window};
 
+use crate::limits::{Limits, Stop};
 use crate::number::Rational;
 use crate::op::{CalleeId, Op, OpError};
 use crate::program::{Atom, Callee, Callees, ConstId, Input, Origin, Origins, Program, ProgramId, Stored, Value};
@@ -36,6 +37,9 @@ type Table<K> = HashMap<K, u32, BuildHasherDefault<DefaultHasher>>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
+    /// A limit was reached, or somebody stopped it.
+    #[error("the program was not built: {0}")]
+    Stopped(#[from] Stop),
     /// An operation does not take these arguments.
     #[error(transparent)]
     Op(#[from] OpError),
@@ -131,6 +135,21 @@ pub struct Builder {
     callee_ids: HashMap<(ProgramId, Option<ProgramId>), CalleeId>,
     names: HashSet<Arc<str>>,
     origin: Option<Origin>,
+    /// what equations are charged to
+    limits: Option<Limits>,
+}
+
+/// The units of work that an equation takes to be built, and each of its arguments.
+const WORK: (u64, u64) = (8, 1);
+
+impl BuildError {
+    /// What ended it, if a limit was reached on the way or somebody stopped it.
+    pub fn stop(&self) -> Option<Stop> {
+        match self {
+            BuildError::Stopped(stop) => Some(*stop),
+            _ => None,
+        }
+    }
 }
 
 impl Builder {
@@ -158,7 +177,27 @@ impl Builder {
             callee_ids: HashMap::new(),
             names: HashSet::new(),
             origin: None,
+            limits: None,
         }
+    }
+
+    /// The same builder, charging each equation to these limits; [`BuildError::Stopped`] is what ends it.
+    ///
+    /// ```
+    /// use crease_core::{limits::Stop, BuildError, Builder, Limits, Op, Shape};
+    /// let limits = Limits { work: 0, ..Limits::default() }.started();
+    /// let mut b = Builder::new("f").within(&limits);
+    /// let x = b.input("x", Shape::scalar())?;
+    /// assert_eq!(b.push1(Op::Neg, &[x]), Err(BuildError::Stopped(Stop::Work)));
+    /// # Ok::<(), BuildError>(())
+    /// ```
+    pub fn within(self, limits: &Limits) -> Self {
+        Builder { limits: Some(limits.clone()), ..self }
+    }
+
+    /// Charges work to the limits, if there are any.
+    pub(crate) fn charge(&self, units: u64) -> Result<(), BuildError> {
+        Ok(self.limits.as_ref().map_or(Ok(()), |limits| limits.charge(units))?)
     }
 
     /// Declares an input. All inputs come before the first equation.
@@ -290,6 +329,9 @@ impl Builder {
     }
 
     fn push_raw(&mut self, op: Op, args: &[Atom]) -> Result<(u32, u32), BuildError> {
+        if let Some(limits) = &self.limits {
+            limits.charge(WORK.0 + WORK.1 * args.len() as u64)?;
+        }
         self.check_atoms(args)?;
         if let Some(id) = op.callees().iter().find(|id| id.index() >= self.program.callees().len()) {
             return Err(BuildError::UnknownCallee(id.index()));

@@ -47,7 +47,7 @@ pub(crate) struct Prepared<'h> {
 impl<'h> Prepared<'h> {
     pub fn new(p: &Program, how: &'h How) -> Result<Self, DiffError> {
         let deriver = Deriver::to_count(p, how)?;
-        let program = prepare(p, |c| deriver.technique(c).is_some(), how.limits().equations)?;
+        let program = prepare(p, |c| deriver.technique(c).is_some(), &how.limits())?;
         Ok(Prepared { deriver, program })
     }
 
@@ -110,7 +110,7 @@ impl<'h> Prepared<'h> {
         guarded: bool,
     ) -> Result<(Price, Price, Vec<Known>), DiffError> {
         let e = self.program.equation(i);
-        let mut b = Builder::new("repeat");
+        let mut b = Builder::new("repeat").within(&self.deriver.how.limits());
         let mut args = Vec::with_capacity(e.args.len());
         for (k, &a) in e.args.iter().enumerate() {
             args.push(b.input(format!("x{k}"), self.program.atom_shape(a))?);

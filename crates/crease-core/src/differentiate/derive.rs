@@ -177,7 +177,7 @@ impl<'h> Deriver<'h> {
     }
 
     pub fn backprop(&mut self, p: &Program) -> Result<Program, DiffError> {
-        let mut b = Builder::new(format!("backprop_{}", p.name()));
+        let mut b = Builder::new(format!("backprop_{}", p.name())).within(&self.how.limits());
         let inputs = declare(&mut b, p, "", None)?;
         let seed = b.constant(1);
         let (mut outputs, adjoints) = self.reverse(&mut b, p, &inputs, None, &[Some(seed)], &[], None)?;
@@ -191,7 +191,7 @@ impl<'h> Deriver<'h> {
 
     /// Adjoints by some of the inputs; those of others are zero.
     pub fn vjp_by(&mut self, p: &Program, lead: Option<usize>, by: Option<&[bool]>) -> Result<Program, DiffError> {
-        let mut b = Builder::new(format!("vjp_{}", p.name()));
+        let mut b = Builder::new(format!("vjp_{}", p.name())).within(&self.how.limits());
         let inputs = declare(&mut b, p, "", None)?;
         let mut seeds = Vec::new();
         for (i, &o) in p.outputs().iter().enumerate() {
@@ -213,7 +213,7 @@ impl<'h> Deriver<'h> {
         }
         let shapes: Vec<Shape> = p.inputs().iter().map(|i| i.shape.clone()).collect();
         self.check_columns(p, Some(total))?;
-        let mut b = Builder::new(format!("forprop_{}", p.name()));
+        let mut b = Builder::new(format!("forprop_{}", p.name())).within(&self.how.limits());
         let inputs = declare(&mut b, p, "", None)?;
         let seeds = match self.only_counted {
             true => constant_column(&mut b, &shapes)?,
@@ -242,7 +242,7 @@ impl<'h> Deriver<'h> {
     /// Tangents along some of the inputs; those of others are taken and not looked at.
     pub fn jvp_by(&mut self, p: &Program, lead: Option<usize>, by: &[bool]) -> Result<(Program, Columns), DiffError> {
         self.check_columns(p, lead)?;
-        let mut b = Builder::new(format!("jvp_{}", p.name()));
+        let mut b = Builder::new(format!("jvp_{}", p.name())).within(&self.how.limits());
         let inputs = declare(&mut b, p, "", None)?;
         let prefix = fresh(p, "d");
         let tangents = declare(&mut b, p, &prefix, self.width(lead))?;

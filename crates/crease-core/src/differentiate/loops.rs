@@ -82,7 +82,7 @@ impl Deriver<'_> {
         let active = self.turning(scan, body, incoming.iter().map(Option::is_some).collect())?;
         let width = self.width(lead);
         // the derived body: carried values and their tangents, parts and theirs, then what is the same in each turn
-        let mut inner = Builder::new(format!("jvp_{}", body.name()));
+        let mut inner = Builder::new(format!("jvp_{}", body.name())).within(&self.how.limits());
         let prefix = fresh(body, "d");
         let (mut values, mut tangents) = (Vec::new(), Vec::new());
         let mut outer = Vec::new();
@@ -164,7 +164,7 @@ impl Deriver<'_> {
             (0..joint.program.values()).map(|v| (scan.still()..args.len()).contains(&v).then(|| args[v])).collect();
         let hoisted = before.copy(b, &joint.program, still)?;
         // the loop itself
-        let mut first = Builder::new(body.name());
+        let mut first = Builder::new(body.name()).within(&self.how.limits());
         let mut map = vec![None; joint.program.values()];
         for (slot, atom) in map.iter_mut().zip(declare(&mut first, body, "", None)?) {
             *slot = Some(atom);
@@ -217,7 +217,7 @@ impl Deriver<'_> {
         wanted: &[bool],
         lead: Option<usize>,
     ) -> Result<Joint, DiffError> {
-        let mut b = Builder::new(format!("back_{}", body.name()));
+        let mut b = Builder::new(format!("back_{}", body.name())).within(&self.how.limits());
         let inputs = declare(&mut b, body, "", None)?;
         let mut seeds = Vec::new();
         let prefix = fresh(body, "adjoint");

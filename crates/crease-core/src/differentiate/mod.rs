@@ -34,7 +34,7 @@ pub use overhead::{Attained, Overhead, overhead};
 use crate::builder::{BuildError, Builder};
 use crate::flow::constants::CasesError;
 use crate::inline::InlineError;
-use crate::limits::{Cancel, Limits};
+use crate::limits::{Limits, Stop};
 use crate::program::{Atom, Program, Site};
 use crate::shape::{Layout, Shape};
 use costs::Prepared;
@@ -42,7 +42,6 @@ pub use costs::counted;
 use derive::Deriver;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// How a called program is differentiated: the paper's choice of gd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -88,8 +87,8 @@ pub struct How {
     /// The most calls and equations to which the calls are expanded that are differentiated through, and the most that are looked at again because other arguments of calls are
     /// constants. Where nothing is told it is that of the limits that it is used with, [`Limits::equations`].
     pub max_equations: Option<u64>,
-    deadline: Option<Instant>,
-    cancel: Cancel,
+    /// What ends it on the way, if it was told.
+    stopped_by: Option<Box<Limits>>,
     technique: Technique,
     callees: HashMap<String, Technique>,
 }
@@ -121,16 +120,17 @@ impl How {
 
     /// To be stopped when these limits say so.
     pub fn stopped_by(mut self, limits: &Limits) -> Self {
-        self.deadline = limits.deadline;
-        self.cancel = limits.cancel.clone();
+        self.stopped_by = Some(Box::new(limits.clone()));
         self
     }
 
     /// The limits that concern differentiation, as they were told; all others are the usual ones.
     pub fn limits(&self) -> Limits {
-        let (deadline, cancel) = (self.deadline, self.cancel.clone());
         let equations = self.max_equations.unwrap_or(Limits::DEFAULT.equations);
-        Limits { equations, deadline, cancel, ..Limits::DEFAULT }
+        let Some(by) = &self.stopped_by else { return Limits { equations, ..Limits::DEFAULT } };
+        let (work, memory, deadline) = (by.work, by.memory, by.deadline);
+        let (cancel, meter) = (by.cancel.clone(), by.meter.clone());
+        Limits { equations, work, memory, deadline, cancel, meter, ..Limits::DEFAULT }
     }
 
     /// With another technique for all callees.
@@ -224,6 +224,18 @@ pub enum DiffError {
     /// A derived program that cannot be built, because it is too large.
     #[error(transparent)]
     Build(#[from] BuildError),
+}
+
+impl DiffError {
+    /// What ended it, if a limit was reached on the way or somebody stopped it.
+    pub fn stop(&self) -> Option<Stop> {
+        match self {
+            DiffError::Inline(e) => e.stop(),
+            DiffError::Cases(e) => e.stop(),
+            DiffError::Build(e) => e.stop(),
+            _ => None,
+        }
+    }
 }
 
 /// The gradient of a program, backward: value first, then one derivative for each input. Algorithm 2, backward mode.
@@ -356,7 +368,7 @@ fn forward_jacobian(p: &Program, deriver: &mut Deriver<'_>) -> Result<Program, D
         return Ok(p.clone());
     }
     let tangents = deriver.jvp(p, Some(total))?.0;
-    let mut b = Builder::new(format!("jacobian_{}", p.name()));
+    let mut b = Builder::new(format!("jacobian_{}", p.name())).within(&deriver.how.limits());
     let mut args = declare(&mut b, p, "", None)?;
     let shapes: Vec<Shape> = p.inputs().iter().map(|i| i.shape.clone()).collect();
     args.extend(unit_directions(&mut b, &shapes)?);
@@ -382,7 +394,7 @@ fn backward_jacobian(p: &Program, deriver: &mut Deriver<'_>) -> Result<Program, 
     let out_shapes: Vec<Shape> = p.outputs().iter().map(|&o| p.atom_shape(o)).collect();
     let total: usize = out_shapes.iter().map(Shape::len).sum();
     let adjoints = deriver.vjp(p, Some(total))?;
-    let mut b = Builder::new(format!("jacobian_{}", p.name()));
+    let mut b = Builder::new(format!("jacobian_{}", p.name())).within(&deriver.how.limits());
     let mut args = declare(&mut b, p, "", None)?;
     args.extend(unit_directions(&mut b, &out_shapes)?);
     let all = b.splice(&adjoints, &args)?;

@@ -7,10 +7,12 @@
 //! with itself; each times positive constants. What is hidden behind a call is seen once calls are expanded.
 
 use crate::builder::{BuildError, Builder};
+use crate::limits::work_of;
 use crate::number::{Number, Rational};
 use crate::op::{Kink, Lane, Op, Smooth};
-use crate::program::{Atom, Equation, Program};
+use crate::program::{Atom, Equation, Program, Value};
 use crate::shape::{Layout, Shape};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// So many squares are looked for.
 const MOST: usize = 1 << 20;
@@ -26,7 +28,7 @@ enum Squares {
 /// The norm that the root of an argument is, if it is one.
 pub(super) fn root(b: &mut Builder, p: &Program, map: &[Atom], x: Atom) -> Result<Option<Atom>, BuildError> {
     let shape = p.atom_shape(x);
-    match squares(p, x) {
+    match squares(b, p, x)? {
         Some(Squares::Each(terms)) => each(b, p, map, &terms),
         Some(Squares::Lanes(weight, source, sums)) => lanes(b, p, map, (&weight, source, &sums), &shape),
         None => Ok(None),
@@ -120,27 +122,56 @@ fn factor(p: &Program, e: &Equation<'_>) -> Option<(Rational, Atom)> {
     }
 }
 
-fn squares(p: &Program, x: Atom) -> Option<Squares> {
+/// A square that is part of several sums is found once, with all its weight, so that this takes no longer than the sums are long.
+fn squares(b: &Builder, p: &Program, x: Atom) -> Result<Option<Squares>, BuildError> {
     let shape = p.atom_shape(x);
-    let (mut found, mut left) = (Vec::new(), vec![(Rational::ONE, x)]);
-    while let Some((weight, x)) = left.pop() {
-        let e = definition(p, x)?;
-        if p.atom_shape(x).len() != shape.len() || found.len() + left.len() > MOST {
-            return None;
+    // in the order in which they are first met
+    let (mut order, mut seen, mut left) = (Vec::new(), HashSet::new(), vec![x]);
+    let mut sums = false;
+    while let Some(x) = left.pop() {
+        b.charge(1)?;
+        let Some((v, e)) = x.value().zip(definition(p, x)) else { return Ok(None) };
+        if !seen.insert(v) {
+            continue;
         }
-        if let Some((a, power)) = squared(&e) {
-            found.push((weight, a, power));
-        } else if let Some((c, y)) = factor(p, &e) {
-            left.push((weight * c, y));
+        if p.atom_shape(x).len() != shape.len() || order.len() + left.len() > MOST {
+            return Ok(None);
+        }
+        if squared(&e).is_some() {
+            order.push(v);
+        } else if let Some((_, y)) = factor(p, &e) {
+            left.push(y);
         } else if let (Op::Add, [a, b]) = (e.op, e.args) {
-            left.extend([(weight.clone(), *b), (weight, *a)]);
-        } else if found.is_empty() && left.is_empty() {
-            return summed(p, weight, x);
+            left.extend([*b, *a]);
+            sums = true;
+        } else if !sums {
+            // nothing but factors so far
+            break;
         } else {
-            return None;
+            return Ok(None);
         }
     }
-    Some(Squares::Each(found))
+    let mut weights: BTreeMap<Value, Rational> = x.value().into_iter().map(|v| (v, Rational::ONE)).collect();
+    let mut found: HashMap<Value, (Rational, Atom, i32)> = HashMap::new();
+    // arguments come before results
+    while let Some((v, weight)) = weights.pop_last() {
+        b.charge(1 + work_of(&weight))?;
+        let Some(e) = definition(p, v.into()) else { return Ok(None) };
+        let mut add = |a: Atom, weight: Rational| {
+            a.value().into_iter().for_each(|v| *weights.entry(v).or_default() += &weight);
+        };
+        if let Some((a, power)) = squared(&e) {
+            found.insert(v, (weight, a, power));
+        } else if let Some((c, y)) = factor(p, &e) {
+            add(y, weight * c);
+        } else if let (Op::Add, [a, b]) = (e.op, e.args) {
+            add(*a, weight.clone());
+            add(*b, weight);
+        } else {
+            return Ok(summed(p, weight, v.into()));
+        }
+    }
+    Ok(Some(Squares::Each(order.into_iter().filter_map(|v| found.remove(&v)).collect())))
 }
 
 /// A sum along axes of a tensor of squares, or the product of a vector with itself.

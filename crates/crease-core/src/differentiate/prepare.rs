@@ -6,6 +6,7 @@
 use super::{DiffError, norms};
 use crate::builder::{BuildError, Builder};
 use crate::inline::inline_where;
+use crate::limits::Limits;
 use crate::op::{Kink, Lane, Op, Smooth};
 use crate::program::{Atom, Callee, Equation, Program};
 use crate::shape::{Layout, Shape};
@@ -13,24 +14,24 @@ use crate::simplify::sweep;
 use crate::views::Views;
 
 /// Expands all calls that are not to be kept, within the limit, and normalises lanes.
-pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool, limit: u64) -> Result<Program, DiffError> {
+pub(super) fn prepare(p: &Program, keep: impl Fn(&Callee) -> bool, limits: &Limits) -> Result<Program, DiffError> {
     let calls = p.equations().any(|e| matches!(e.op, Op::Call(id) if !keep(p.callee(*id))));
-    let expanded = if calls { inline_where(p, |c| !keep(c), limit)? } else { p.clone() };
-    rewritten(&expanded, Some(Views::default()))
+    let expanded = if calls { inline_where(p, |c| !keep(c), limits)? } else { p.clone() };
+    rewritten(&expanded, Some(Views::default()), limits)
 }
 
 /// The same program with lanes as an axis where several arguments are mixed into several results; views stay as they are.
 pub(super) fn lanes_along_axis(p: &Program) -> Result<Program, DiffError> {
-    rewritten(p, None)
+    rewritten(p, None, &Limits::DEFAULT)
 }
 
-fn rewritten(p: &Program, mut views: Option<Views>) -> Result<Program, DiffError> {
+fn rewritten(p: &Program, mut views: Option<Views>, limits: &Limits) -> Result<Program, DiffError> {
     let root = |op: &Op| matches!(op, Op::Smooth(Smooth::Sqrt));
     if !p.equations().any(|e| mixed(e.op) || root(e.op) || views.is_some() && matches!(e.op, Op::View { .. })) {
         return Ok(p.clone());
     }
     let mut recognised = false;
-    let mut b = Builder::new(p.name());
+    let mut b = Builder::new(p.name()).within(limits);
     let mut map = super::declare(&mut b, p, "", None)?;
     for e in p.equations() {
         b.set_origin(e.origin());

@@ -96,7 +96,7 @@ impl Deriver<'_> {
         seeds: &[Option<Atom>],
         lead: Option<usize>,
     ) -> Result<(Vec<Atom>, Vec<Atom>, Columns), DiffError> {
-        let p = &prepare(p, |c| self.technique(c).is_some(), self.how.limits().equations)?;
+        let p = &prepare(p, |c| self.technique(c).is_some(), &self.how.limits())?;
         let seeded: Vec<bool> = seeds.iter().map(Option::is_some).collect();
         let active = active_given(p, &seeded, &mut self.constants)?;
         let needed = needed(p, &active);
@@ -199,7 +199,7 @@ impl Deriver<'_> {
         incoming: &[Option<Atom>],
         by: Option<&[bool]>,
     ) -> Result<(Vec<Atom>, Vec<Atom>), DiffError> {
-        let p = &prepare(p, |c| self.technique(c).is_some(), self.how.limits().equations)?;
+        let p = &prepare(p, |c| self.technique(c).is_some(), &self.how.limits())?;
         let all = vec![true; inputs.len()];
         let active = active_given(p, by.unwrap_or(&all), &mut self.constants)?;
         let needed = needed(p, &active);

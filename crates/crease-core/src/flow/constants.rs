@@ -54,8 +54,21 @@ pub enum CasesError {
     },
 }
 
+impl CasesError {
+    /// What ended it, if it was stopped.
+    pub fn stop(&self) -> Option<Stop> {
+        match self {
+            CasesError::Stopped { stop, .. } => Some(*stop),
+            CasesError::TooMany { .. } => None,
+        }
+    }
+}
+
 /// How many elements of values that are constants in part are looked at in the time that an equation takes.
 const ELEMENTS: usize = 32;
+
+/// The units of work that a walk takes for an equation.
+const WORK: u64 = 16;
 
 /// How far a walk may go.
 pub(crate) trait Bound {
@@ -99,10 +112,7 @@ impl Bound for Within {
         if self.paid > self.limits.equations {
             return Err(CasesError::TooMany { name: of.name().into(), limit: self.limits.equations });
         }
-        match self.limits.stopped() {
-            Some(stop) => Err(CasesError::Stopped { name: of.name().into(), stop }),
-            None => Ok(()),
-        }
+        self.limits.charge(WORK * much as u64).map_err(|stop| CasesError::Stopped { name: of.name().into(), stop })
     }
 }
 

@@ -6,6 +6,7 @@
 use super::assumed::assume;
 use super::localize::Origins;
 use crate::builder::BuildError;
+use crate::limits::Limits;
 use crate::op::Op;
 use crate::program::{Equation, Program};
 use crate::scalarize::scalarize_traced;
@@ -20,8 +21,8 @@ pub(super) struct Apart {
 
 impl Apart {
     /// `origin` says from which equation of the root program those of `p` came.
-    pub fn new(p: &Program, origin: impl Fn(u32) -> u32) -> Result<Apart, BuildError> {
-        let (scalar, whole) = scalarize_traced(p)?;
+    pub fn new(p: &Program, origin: impl Fn(u32) -> u32, limits: &Limits) -> Result<Apart, BuildError> {
+        let (scalar, whole) = scalarize_traced(p, limits)?;
         let (mut seen, mut last) = (0, None);
         let element = |(e, &w): (Equation<'_>, &u32)| {
             if last.replace(w) != Some(w) {
@@ -32,7 +33,7 @@ impl Apart {
         };
         let elements: Vec<u32> = scalar.equations().zip(&whole).map(element).collect();
         let root = whole.iter().map(|&e| origin(e)).collect();
-        Ok(match assume(&scalar)? {
+        Ok(match assume(&scalar, limits)? {
             None => Apart { scalar, root, elements },
             Some((scalar, from)) => {
                 let of = |list: Vec<u32>| from.iter().map(|&e| list[e as usize]).collect();
@@ -42,8 +43,8 @@ impl Apart {
     }
 
     /// The same of a program that has scalar equations only, if there is something to assume.
-    pub fn of_scalars(p: &Program) -> Result<Option<Apart>, BuildError> {
-        Ok(assume(p)?.map(|(scalar, root)| Apart { scalar, root, elements: Vec::new() }))
+    pub fn of_scalars(p: &Program, limits: &Limits) -> Result<Option<Apart>, BuildError> {
+        Ok(assume(p, limits)?.map(|(scalar, root)| Apart { scalar, root, elements: Vec::new() }))
     }
 
     /// Where its equations come from.

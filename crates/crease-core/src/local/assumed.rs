@@ -7,6 +7,7 @@
 //! A choice by the sign of what is never negative is no choice if both branches agree at 0: `where(s > 0, sqrt(s), 0)` is the root of a sum of squares.
 
 use crate::builder::{BuildError, Builder};
+use crate::limits::Limits;
 use crate::op::{Comparison, Op, Smooth};
 use crate::program::{Atom, Equation, Program, Value};
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use std::collections::HashMap;
 const LOOKS: usize = 8;
 
 /// The program with choices inside of choices by the same condition replaced, if there are any.
-pub(super) fn assume(p: &Program) -> Result<Option<(Program, Vec<u32>)>, BuildError> {
+pub(super) fn assume(p: &Program, limits: &Limits) -> Result<Option<(Program, Vec<u32>)>, BuildError> {
     let wheres: Vec<Equation<'_>> = p.equations().filter(|e| *e.op == Op::Where).collect();
     if wheres.is_empty() {
         return Ok(None);
@@ -30,7 +31,7 @@ pub(super) fn assume(p: &Program) -> Result<Option<(Program, Vec<u32>)>, BuildEr
     if !wheres.iter().any(|e| again(e) || known.without_choice(e).is_some()) {
         return Ok(None);
     }
-    let mut b = Builder::new(p.name());
+    let mut b = Builder::new(p.name()).within(limits);
     let map = p.inputs().iter().map(|i| b.input(i.name.clone(), i.shape.clone())).collect::<Result<Vec<_>, _>>()?;
     let mut m = Rewrite { known: &known, b, map, origins: Vec::new(), left: LOOKS * p.len(), under: HashMap::new() };
     for e in p.equations() {

@@ -1,6 +1,8 @@
 //! Certain enclosures of what an enclosed model computes.
 
+use super::localize::work_of_mixed;
 use super::{LocalModel, Node, Term};
+use crate::limits::{Limits, Stop, work_of};
 use crate::number::{Mixed, Number, Rational};
 
 impl Term {
@@ -38,12 +40,26 @@ impl LocalModel {
     /// assert!(along(-1).0 > 2.718 && along(1).1 < 2.719);
     /// ```
     pub fn along(&self, direction: &[Rational]) -> Option<Vec<Mixed>> {
+        self.along_within(direction, &Limits::DEFAULT).ok().flatten()
+    }
+
+    /// [`along`](Self::along), unless it is stopped on the way.
+    pub fn along_within(&self, direction: &[Rational], limits: &Limits) -> Result<Option<Vec<Mixed>>, Stop> {
         if direction.len() != self.dimension() {
-            return None;
+            return Ok(None);
         }
         let bits = self.precision.bits;
+        let work = |x: &Mixed| work_of_mixed(x, bits);
         let mut values: Vec<Mixed> = Vec::with_capacity(self.len());
         for node in self.nodes() {
+            limits.charge(match node {
+                Node::Linear(terms) => {
+                    let term = |t: &Term| 4 + 2 * work_of(&t.coefficient) + 2 * work(&values[t.node.index()]);
+                    terms.iter().map(term).sum()
+                }
+                Node::Max(members) | Node::Norm(members) => members.iter().map(|m| work(&values[m.index()])).sum(),
+                Node::Direction(_) | Node::Taken(_) | Node::Seam { .. } => 1,
+            })?;
             values.push(match node {
                 Node::Direction(i) => Mixed::exactly(direction[i].clone()).at(bits),
                 Node::Linear(terms) => {
@@ -53,13 +69,19 @@ impl LocalModel {
                 Node::Max(members) => {
                     let of = |i: usize| &values[members[i].index()];
                     // enclosures have a maximum even where they overlap
-                    (1..members.len()).try_fold(of(0).clone(), |best, i| Number::max(&best, of(i))).ok()?
+                    match (1..members.len()).try_fold(of(0).clone(), |best, i| Number::max(&best, of(i))) {
+                        Ok(largest) => largest,
+                        Err(_) => return Ok(None),
+                    }
                 }
-                Node::Norm(members) => Mixed::norm2(members.iter().map(|m| &values[m.index()])).ok()?,
+                Node::Norm(members) => match Mixed::norm2(members.iter().map(|m| &values[m.index()])) {
+                    Ok(norm) => norm,
+                    Err(_) => return Ok(None),
+                },
                 Node::Taken(members) => values[members[0].index()].clone(),
                 Node::Seam { taken, .. } => values[taken.index()].clone(),
             });
         }
-        Some(self.outputs().iter().map(|o| values[o.index()].clone()).collect())
+        Ok(Some(self.outputs().iter().map(|o| values[o.index()].clone()).collect()))
     }
 }

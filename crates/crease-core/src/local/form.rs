@@ -67,6 +67,12 @@ impl Form {
         self.0.is_empty()
     }
 
+    /// The memory that it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        let long = |c: &Rational| if c.small_parts().is_some() { 0 } else { c.bits() / 8 };
+        self.0.iter().map(|(_, c)| size_of::<(usize, Rational)>() + long(c)).sum()
+    }
+
     /// The coefficient of a variable, unless that is zero.
     pub fn coefficient(&self, v: usize) -> Option<&Rational> {
         self.0.binary_search_by_key(&v, |t| t.0).ok().map(|i| &self.0[i].1)

@@ -33,13 +33,13 @@ impl Localizer<'_> {
     /// Whether an error is about one value, so that it is of no consequence where that is not needed.
     pub(super) fn spoils(&self, error: LocalError) -> Result<Spoiled, LocalError> {
         let of_a_value = match &error {
-            LocalError::Run(e) => !matches!(e.fault, crate::run::RunFault::Stopped(_)),
+            LocalError::Run(e) => e.stop().is_none(),
             LocalError::Discontinuous { .. }
             | LocalError::NoDerivative { .. }
             | LocalError::Singular { .. }
             | LocalError::Jump { .. }
             | LocalError::Undecided { .. } => true,
-            LocalError::Inline(_) | LocalError::Build(_) => false,
+            LocalError::Stopped(_) | LocalError::Inline(_) | LocalError::Build(_) => false,
         };
         if self.defers && of_a_value { Ok(Spoiled::new(error, false)) } else { Err(error) }
     }

@@ -14,7 +14,7 @@ use super::{ActiveKink, Exactness, LocalModel, Margin, NodeId, Stored};
 use crate::builder::BuildError;
 use crate::flow::curvature::{self, Class};
 use crate::inline::{InlineError, inline_traced};
-use crate::limits::Limits;
+use crate::limits::{Limits, Stop, work_of, work_of_bits};
 use crate::number::{Mixed, Number, NumberError, Rational};
 use crate::op::{Op, Smooth};
 use crate::program::{Atom, Equation, Program, ProgramId, Site};
@@ -57,6 +57,9 @@ impl Precision {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalError {
+    /// A limit was reached, or somebody stopped it, before there was a model.
+    #[error("there is no local model yet: {0}")]
+    Stopped(Stop),
     /// The program has no value at the point.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -146,12 +149,24 @@ pub fn localize_within(
     precision: Precision,
     limits: &Limits,
 ) -> Result<LocalModel, LocalError> {
+    let limits = &limits.metered();
+    let model = model(p, at, precision, limits);
+    model.map_err(|e| e.stop().map_or(e, LocalError::Stopped))
+}
+
+fn model(
+    p: &Program,
+    at: &[Tensor<Rational>],
+    precision: Precision,
+    limits: &Limits,
+) -> Result<LocalModel, LocalError> {
+    limits.check().map_err(LocalError::Stopped)?;
     check_inputs(p, at, crate::run::Arithmetic::Checked)?;
     let expanded = match is_scalar(p) {
         true => None,
         false => {
-            let unrolled = if has_loops(p) { Some(unroll_traced(p, limits.equations)?) } else { None };
-            let (inlined, mut calls) = inline_traced(unrolled.as_ref().map_or(p, |u| &u.0), limits.equations)?;
+            let unrolled = if has_loops(p) { Some(unroll_traced(p, limits)?) } else { None };
+            let (inlined, mut calls) = inline_traced(unrolled.as_ref().map_or(p, |u| &u.0), limits)?;
             if let Some((_, turns)) = &unrolled {
                 calls.iter_mut().for_each(|e| *e = turns[*e as usize]);
             }
@@ -161,15 +176,17 @@ pub fn localize_within(
                     return Ok(model);
                 }
             }
-            Some(Apart::new(&inlined, |e| calls[e as usize])?)
+            Some(Apart::new(&inlined, |e| calls[e as usize], limits)?)
         }
     };
     let expanded = match expanded {
         Some(apart) => Some(apart),
-        None => Apart::of_scalars(p)?,
+        None => Apart::of_scalars(p, limits)?,
     };
     let mut precision = precision;
+    let held = limits.held();
     loop {
+        limits.release_to(held);
         let mut m = Localizer::new(p, precision, limits);
         let numbers = at.iter().flat_map(|t| t.data().iter());
         let inputs: Vec<Local> = numbers.enumerate().map(|(i, x)| m.input(i, x)).collect();
@@ -185,8 +202,36 @@ pub fn localize_within(
     }
 }
 
-/// So many equations are worked on between two looks at the clock.
-const UNWATCHED: u32 = 1024;
+impl LocalError {
+    /// What ended it, if it is no property of the program but that a limit was reached or somebody stopped it.
+    pub fn stop(&self) -> Option<Stop> {
+        match self {
+            LocalError::Stopped(stop) => Some(*stop),
+            LocalError::Run(e) => e.stop(),
+            LocalError::Inline(e) => e.stop(),
+            LocalError::Build(e) => e.stop(),
+            LocalError::Discontinuous { .. }
+            | LocalError::NoDerivative { .. }
+            | LocalError::Singular { .. }
+            | LocalError::Jump { .. }
+            | LocalError::Undecided { .. } => None,
+        }
+    }
+}
+
+/// The units of work that an equation takes, without what its numbers take.
+const EQUATION: u64 = 24;
+
+/// The units of work of a library function on numbers of one word.
+const FUNCTION: u64 = 400;
+
+/// So many equations are worked on between two looks at the memory that the model takes.
+const UNWATCHED: u32 = 64;
+
+/// The units of work that an operation on a number takes.
+pub(super) fn work_of_mixed(x: &Mixed, bits: u32) -> u64 {
+    x.exact().map_or_else(|| work_of_bits(bits as usize), work_of)
+}
 
 /// Whether a program calls nothing and knows no tensors, so that it can be worked on as it is.
 fn is_scalar(p: &Program) -> bool {
@@ -233,8 +278,11 @@ pub(super) struct Localizer<'p> {
     pub limits: &'p Limits,
     /// whether the program has an elementwise choice, so that what has no value may not be needed
     pub defers: bool,
-    /// equations until somebody looks at the clock again
+    /// equations until the memory is looked at again, and what was held then
     unwatched: u32,
+    held: usize,
+    /// the memory of long numbers
+    long: usize,
     /// for every node but the directions, whether a coefficient below it is enclosed
     pub near: Vec<bool>,
     /// nodes of kinks, with their equations and how they came about: messages are written for those that survive
@@ -285,6 +333,8 @@ impl<'p> Localizer<'p> {
             limits,
             defers: root.has_where(),
             unwatched: UNWATCHED,
+            held: 0,
+            long: 0,
             near: vec![false],
             unfinished: Vec::new(),
             bent: false,
@@ -369,14 +419,43 @@ impl Localizer<'_> {
         });
     }
 
-    /// Looks at the clock, now and then.
-    fn look(&mut self) -> Result<(), LocalError> {
+    /// Charges work.
+    pub fn charge(&self, units: u64) -> Result<(), LocalError> {
+        self.limits.charge(units).map_err(LocalError::Stopped)
+    }
+
+    /// Why something is not known that was to be found out until it is stopped.
+    pub fn was_stopped(&self) -> LocalError {
+        LocalError::Stopped(self.limits.stopped().unwrap_or(Stop::Work))
+    }
+
+    /// What was found out within limits, unless it is time to stop.
+    pub fn go_on<T>(&self, found: T) -> Result<T, LocalError> {
+        self.limits.check().map_err(LocalError::Stopped).map(|()| found)
+    }
+
+    /// Charges an equation on these numbers, and now and then the memory that the model takes.
+    fn look(&mut self, e: &Equation<'_>, args: &[&Local]) -> Result<(), LocalError> {
+        let bits = self.precision.bits;
+        let numbers: u64 = args.iter().map(|x| work_of_mixed(&x.value, bits)).sum();
+        let each = match e.op {
+            Op::Smooth(_) | Op::LogSumExp(_) | Op::Div => {
+                FUNCTION * (1 + work_of_bits(bits as usize) / 4) + 2 * numbers
+            }
+            _ => 2 * numbers,
+        };
+        self.charge(EQUATION + each)?;
+        let long = |x: &&Local| x.value.exact().filter(|r| r.small_parts().is_none()).map_or(0, |r| r.bits() / 8);
+        self.long += args.iter().map(long).sum::<usize>();
         self.unwatched -= 1;
         if self.unwatched > 0 {
             return Ok(());
         }
         self.unwatched = UNWATCHED;
-        self.limits.stopped().map_or(Ok(()), |stop| Err(self.run_error(RunFault::Stopped(stop))))
+        let held = self.model.bytes() + self.numbers as usize * size_of::<Local>() + self.long;
+        let more = held.saturating_sub(self.held);
+        self.held = held;
+        self.limits.hold(more).map_err(LocalError::Stopped)
     }
 
     /// Carries out a scalar program on values and their nodes.
@@ -401,18 +480,20 @@ impl Localizer<'_> {
                 }
                 Origins::Fixed => {}
             }
-            self.look()?;
             let of = |a: &Atom| match a {
                 Atom::Value(v) => &values[v.index()],
                 Atom::Const(c) => &constants[c.0 as usize],
             };
             // the bulk of large programs, without detours
             if let (Op::Add | Op::Sub | Op::Mul, [a, b], true) = (e.op, e.args, truths.is_empty() && !any_spoiled) {
-                let result = self.binary(e.op, of(a), of(b))?;
+                let (a, b) = (of(a), of(b));
+                self.look(&e, &[a, b])?;
+                let result = self.binary(e.op, a, b)?;
                 values.push(result);
                 continue;
             }
             let args: Vec<&Local> = e.args.iter().map(of).collect();
+            self.look(&e, &args)?;
             let results = match self.spoiling(&e, &args, &truths) {
                 Some(why) => self.spoiled(&why, e.results),
                 None => {

@@ -8,6 +8,9 @@ use crate::number::{Mixed, Number, Rational};
 use crate::op::{Kink, Ties};
 use std::cmp::Ordering;
 
+/// The units of work that an exchange of a sort takes.
+const EXCHANGE: u64 = 32;
+
 /// The node of a result, and how it varies near the point.
 type Derived = (NodeId, Class);
 
@@ -221,6 +224,7 @@ impl Localizer<'_> {
         let minus = one.neg();
         let mut wanted = [ranks(group.len(), rank, Ties::First), ranks(group.len(), rank, Ties::Last)];
         for (i, j) in exchanges(group.len()) {
+            self.charge(EXCHANGE)?;
             let (a, b) = (group[i], group[j]);
             let moves = wanted.each_mut().map(|w| {
                 let up = w[i] > w[j];

@@ -193,6 +193,14 @@ impl LocalModel {
         self.directions + self.nodes.len()
     }
 
+    /// The memory that it takes, in bytes, long numbers aside.
+    pub(crate) fn bytes(&self) -> usize {
+        self.nodes.len() * size_of::<Stored>()
+            + self.terms.len() * size_of::<Term>()
+            + self.members.len() * size_of::<NodeId>()
+            + self.margins.len() * size_of::<Margin>()
+    }
+
     /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

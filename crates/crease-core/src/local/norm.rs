@@ -12,11 +12,11 @@ use super::localize::{Local, LocalError, Localizer};
 use super::weigh::Tie;
 use super::{LocalModel, Node, NodeId, Stored};
 use crate::flow::curvature::Class;
-use crate::limits::OracleLimits;
+use crate::limits::{Limits, Steps, work_of};
 use crate::number::{Mixed, Number, Rational};
 use crate::op::{Op, Smooth};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A quadratic form: pairs of variables, and their coefficients.
 type Quadratic = Vec<((usize, usize), Rational)>;
@@ -78,22 +78,44 @@ impl Localizer<'_> {
     }
 
     /// The squares that a value is the sum of, each with its positive weight, in order; nothing if it is not known to be one.
-    fn squares_of(&self, number: u32) -> Option<Vec<(Rational, Local)>> {
-        let mut found = Vec::new();
-        let mut left = vec![(Rational::ONE, number)];
-        while let Some((weight, number)) = left.pop() {
-            match self.squares.get(&number)? {
-                Square::Of(x) => found.push((weight, x.clone())),
-                Square::Sum(a, b) => left.extend([(weight.clone(), *b), (weight, *a)]),
-                Square::Scaled(c, a) => left.push((&weight * c, *a)),
+    /// A square that is part of several sums is there once, so that this takes no longer than the sums are long.
+    fn squares_of(&self, number: u32) -> Result<Option<Vec<(Rational, Local)>>, LocalError> {
+        // in the order in which they are first met
+        let (mut order, mut seen, mut left) = (Vec::new(), HashSet::new(), vec![number]);
+        while let Some(number) = left.pop() {
+            self.charge(1)?;
+            if !seen.insert(number) {
+                continue;
+            }
+            match self.squares.get(&number) {
+                None => return Ok(None),
+                Some(Square::Of(_)) => order.push(number),
+                Some(Square::Sum(a, b)) => left.extend([*b, *a]),
+                Some(Square::Scaled(_, a)) => left.push(*a),
             }
         }
-        Some(found)
+        // sums have larger numbers than what they are made of
+        let mut weights = BTreeMap::from([(number, Rational::ONE)]);
+        let mut found: HashMap<u32, (Rational, Local)> = HashMap::new();
+        while let Some((number, weight)) = weights.pop_last() {
+            self.charge(1 + work_of(&weight))?;
+            let mut add = |a: u32, weight: Rational| *weights.entry(a).or_default() += weight;
+            match self.squares.get(&number) {
+                None => return Ok(None),
+                Some(Square::Of(x)) => drop(found.insert(number, (weight, x.clone()))),
+                Some(Square::Sum(a, b)) => {
+                    add(*a, weight.clone());
+                    add(*b, weight);
+                }
+                Some(Square::Scaled(c, a)) => add(*a, &weight * c),
+            }
+        }
+        Ok(order.into_iter().map(|number| found.remove(&number)).collect())
     }
 
     /// The square root of 0 as the norm that it is, if it is one.
     pub(super) fn root_of_squares(&mut self, x: &Local) -> Result<Option<(NodeId, Class)>, LocalError> {
-        let Some(squares) = self.squares_of(x.number) else { return Ok(None) };
+        let Some(squares) = self.squares_of(x.number)? else { return Ok(None) };
         // no square is negative, and their sum is 0
         self.operation = "sqrt";
         self.norm_at_zero(&squares).map(Some)
@@ -140,7 +162,7 @@ impl Localizer<'_> {
         let still = |x: &Local| x.node == self.zero && x.class != Class::Constant;
         self.bent = class == Class::Curved || squares.iter().any(|(_, x)| still(x));
         let node = squares[first].1.node;
-        if let Some(ratios) = self.multiples_of(node, moving.iter().map(|&i| squares[i].1.node)) {
+        if let Some(ratios) = self.multiples_of(node, moving.iter().map(|&i| squares[i].1.node))? {
             return self.on_a_line(node, squares, &moving, &ratios, class);
         }
         let (mut members, mut entries) = (Vec::with_capacity(moving.len()), Vec::with_capacity(moving.len()));
@@ -189,19 +211,24 @@ impl Localizer<'_> {
     }
 
     /// What each of several nodes is as a multiple of one of them, if they all are.
-    fn multiples_of(&self, node: NodeId, all: impl Iterator<Item = NodeId> + Clone) -> Option<Vec<Rational>> {
+    fn multiples_of(
+        &self,
+        node: NodeId,
+        all: impl Iterator<Item = NodeId> + Clone,
+    ) -> Result<Option<Vec<Rational>>, LocalError> {
         // a norm of one number is its absolute value whatever the limit is
         if all.clone().all(|n| n == node) {
-            return Some(all.map(|_| Rational::ONE).collect());
+            return Ok(Some(all.map(|_| Rational::ONE).collect()));
         }
-        let mut left = self.limits.oracles.squares;
+        let mut left = self.limits.steps_of(self.limits.oracles.squares);
         let mut form = |n: NodeId| match self.is_near(n) {
             // what is enclosed is a multiple of itself only
             true => Some(Form::variable(n.index())),
             false => self.model.form_within(n, &HashMap::new(), &mut left),
         };
-        let one = form(node)?;
-        all.map(|n| if n == node { Some(Rational::ONE) } else { form(n)?.ratio(&one) }).collect()
+        let Some(one) = form(node) else { return self.go_on(None) };
+        let ratios = all.map(|n| if n == node { Some(Rational::ONE) } else { form(n)?.ratio(&one) }).collect();
+        self.go_on(ratios)
     }
 }
 
@@ -252,24 +279,26 @@ impl LocalModel {
     /// assert!(!model.is_exact() && model.without_norms(0).unwrap().is_exact());
     /// ```
     pub fn without_norms(&self, output: usize) -> Option<LocalModel> {
-        self.without_norms_within(output, OracleLimits::DEFAULT.squares)
+        self.without_norms_within(output, &Limits::DEFAULT)
     }
 
-    /// [`without_norms`](Self::without_norms) with another limit on terms and visits, [`OracleLimits::squares`].
+    /// [`without_norms`](Self::without_norms) with another limit on terms and visits, that of `squares` in [`OracleLimits`](crate::limits::OracleLimits), and with those that stop it.
     ///
     /// ```
-    /// use crease_core::{local::localize, trace_shapes, Rational, Shape, Tensor};
+    /// use crease_core::{limits::OracleLimits, local::localize, trace_shapes, Limits, Rational, Shape, Tensor};
     /// let p = trace_shapes(&[Shape::vector(2).unwrap()], |x| vec![(-x[0]).norm2() - x[0].norm2()]).unwrap();
     /// let model = localize(&p, &[Tensor::vector(vec![Rational::ZERO; 2]).unwrap()]).unwrap();
-    /// assert!(model.without_norms_within(0, 1000).is_some());
-    /// assert!(model.without_norms_within(0, 3).is_none());
+    /// let oracles = |squares| OracleLimits { squares, ..OracleLimits::DEFAULT };
+    /// let without = |n| model.without_norms_within(0, &Limits { oracles: oracles(n), ..Limits::default() });
+    /// assert!(without(1000).is_some() && without(3).is_none());
     /// ```
-    pub fn without_norms_within(&self, output: usize, squares: usize) -> Option<LocalModel> {
+    pub fn without_norms_within(&self, output: usize, limits: &Limits) -> Option<LocalModel> {
         if !self.has_norms() {
             return None;
         }
-        let same = self.same_norms(squares);
-        let (one, mut left) = (Rational::ONE, squares);
+        let squares = || limits.steps_of(limits.oracles.squares);
+        let same = self.same_norms(squares());
+        let (one, mut left) = (Rational::ONE, squares());
         let (mut adjoints, mut kept) = (Sum::default(), Sum::default());
         adjoints.add_term(self.outputs.get(output)?.index(), &one, &one);
         // nodes are numbered so that arguments come first, and so do norms that others are multiples of
@@ -295,7 +324,7 @@ impl LocalModel {
                     1
                 }
             };
-            left = left.checked_sub(visits)?;
+            left.take(visits)?;
         }
         let terms: Vec<(NodeId, Rational)> =
             kept.form().terms().iter().map(|(i, c)| (NodeId(*i as u32), c.clone())).collect();
@@ -304,10 +333,9 @@ impl LocalModel {
     }
 
     /// Which norms are multiples of earlier ones, as functions of the direction.
-    fn same_norms(&self, squares: usize) -> HashMap<NodeId, (NodeId, Rational)> {
+    fn same_norms(&self, mut left: Steps<'_>) -> HashMap<NodeId, (NodeId, Rational)> {
         let mut same = HashMap::new();
         let mut known: HashMap<Quadratic, Vec<(Rational, NodeId)>> = HashMap::new();
-        let mut left = squares;
         for i in self.directions..self.len() {
             let id = NodeId(i as u32);
             let Node::Norm(members) = self.node(id) else { continue };
@@ -326,12 +354,12 @@ impl LocalModel {
     }
 
     /// The sum of the squares of nodes as a quadratic form: its first coefficient, and all of them divided by it.
-    fn quadratic(&self, members: &[NodeId], left: &mut usize) -> Option<(Rational, Quadratic)> {
+    fn quadratic(&self, members: &[NodeId], left: &mut Steps<'_>) -> Option<(Rational, Quadratic)> {
         let mut sum: BTreeMap<(usize, usize), Rational> = BTreeMap::new();
         for &m in members {
             let form = self.form_within(m, &HashMap::new(), left)?;
             let terms = form.terms();
-            *left = left.checked_sub(terms.len() * terms.len())?;
+            left.take(terms.len() * terms.len())?;
             if !self.is_exact_form(m) {
                 return None;
             }

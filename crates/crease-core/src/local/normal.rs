@@ -2,6 +2,7 @@
 
 use super::form::{Form, Sum};
 use super::{LocalModel, Node, NodeId};
+use crate::limits::{self, Limits, Steps};
 use crate::number::Rational;
 use std::collections::{HashMap, HashSet};
 
@@ -42,23 +43,30 @@ impl LocalModel {
     /// assert_eq!(normal.text(&normal.outputs[0]), "d0 + d1 + k0");
     /// ```
     pub fn normal_form(&self) -> Option<NormalForm> {
-        self.normal_form_within(usize::MAX)
+        self.normal_form_within(Limits::DEFAULT.steps_of(usize::MAX))
     }
 
     /// The normal form, unless it takes more than so many steps: forms can be long, and linear nodes are visited once for each kink
     /// that uses them; or unless there is none.
-    pub fn normal_form_within(&self, steps: usize) -> Option<NormalForm> {
+    ///
+    /// ```
+    /// use crease_core::{local::localize, relu, trace, Limits, Rational, Tensor};
+    /// let p = trace(1, |x| relu(x[0] + relu(x[0]))).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let form = |steps| model.normal_form_within(Limits::default().steps_of(steps));
+    /// assert!(form(100).is_some() && form(1).is_none());
+    /// ```
+    pub fn normal_form_within(&self, steps: Steps<'_>) -> Option<NormalForm> {
         self.eliminated(steps, false)
     }
 
     /// The normal form of all that selections may choose among, unless it takes more than so many steps. Nodes that are
     /// [taken](Node::Taken) are kinks in it, so that it is not a form of the directional derivative.
-    pub fn choices_within(&self, steps: usize) -> Option<NormalForm> {
+    pub fn choices_within(&self, steps: Steps<'_>) -> Option<NormalForm> {
         self.eliminated(steps, true)
     }
 
-    fn eliminated(&self, steps: usize, choices: bool) -> Option<NormalForm> {
-        let mut left = steps;
+    fn eliminated(&self, mut left: Steps<'_>, choices: bool) -> Option<NormalForm> {
         let mut eliminated: HashMap<NodeId, Form> = HashMap::new();
         let mut kinks: Vec<NormalKink> = Vec::new();
         for (origin, kink) in self.kinks.iter().enumerate() {
@@ -74,6 +82,7 @@ impl LocalModel {
             let mut seen: HashSet<Form> = HashSet::new();
             for (i, &m) in members.iter().enumerate() {
                 let form = self.form_within(m, &eliminated, &mut left)?;
+                left.hold(form.bytes())?;
                 if seen.insert(form.clone()) {
                     forms.push(form);
                     kept.push(i);
@@ -96,17 +105,18 @@ impl LocalModel {
 
     /// The form of a node, in the direction and in those nodes whose forms are given. Kinks without a form are variables by the number of
     /// their node.
-    pub(super) fn form(&self, node: NodeId, known: &HashMap<NodeId, Form>) -> Form {
-        let mut unlimited = usize::MAX;
-        self.form_within(node, known, &mut unlimited).unwrap_or_default()
-    }
-
-    pub(super) fn form_within(&self, node: NodeId, known: &HashMap<NodeId, Form>, left: &mut usize) -> Option<Form> {
+    pub(super) fn form_within(
+        &self,
+        node: NodeId,
+        known: &HashMap<NodeId, Form>,
+        left: &mut Steps<'_>,
+    ) -> Option<Form> {
         // adjoints from the node down; nodes are numbered so that arguments come first
         let (mut adjoints, mut form, one) = (Sum::default(), Sum::default(), Rational::ONE);
         adjoints.add_term(node.index(), &one, &one);
         while let Some((i, weight)) = adjoints.pop(0) {
             let id = NodeId(i as u32);
+            left.charge(limits::work_of(&weight))?;
             let steps = match (known.get(&id), self.node(id)) {
                 (Some(known), _) => {
                     form.add(&weight, known);
@@ -125,7 +135,7 @@ impl LocalModel {
                     1
                 }
             };
-            *left = left.checked_sub(steps)?;
+            left.take(steps)?;
         }
         Some(form.form())
     }

@@ -9,6 +9,7 @@ use super::localize::{Local, LocalError, Localizer, Origins};
 use super::weigh::Tie;
 use super::{Node, NodeId};
 use crate::flow::curvature::Class;
+use crate::limits::work_of_bits;
 use crate::number::{Mixed, Number, Rational};
 use crate::op::{Comparison, Logic, Op};
 use crate::program::{Atom, Equation, Program};
@@ -187,7 +188,7 @@ impl Localizer<'_> {
                 return Ok(known.clone());
             }
             let results = m.program(program, args.to_vec(), Origins::Fixed, depth + 1).map_err(|e| match e {
-                LocalError::Run(e) if i != runs => {
+                LocalError::Run(e) if i != runs && e.stop().is_none() => {
                     m.no_derivative(format!("a branch that begins here has no value at the point itself: {}", e.fault))
                 }
                 e => e,
@@ -289,7 +290,7 @@ impl Localizer<'_> {
         let others = "whether the slopes of its branches agree along the border depends on other ties";
         if self.is_near(difference) || self.is_near(slope) {
             // in one coordinate, any two slopes are proportional
-            let parts = self.coordinates(difference).zip(self.coordinates(slope));
+            let parts = self.coordinates(difference)?.zip(self.coordinates(slope)?);
             let (apart, along) = parts.ok_or_else(|| self.no_derivative(others))?;
             let zero = Mixed::zero();
             if apart.values().all(|c| *c == zero) {
@@ -305,7 +306,9 @@ impl Localizer<'_> {
             };
         }
         let (nothing, p) = (HashMap::new(), self.model.dimension());
-        let (apart, form) = (self.model.form(difference, &nothing), self.model.form(slope, &nothing));
+        let mut left = self.limits.steps_of(usize::MAX);
+        let mut form = |node| self.model.form_within(node, &nothing, &mut left).ok_or_else(|| self.was_stopped());
+        let (apart, form) = (form(difference)?, form(slope)?);
         if apart.is_zero() {
             return Ok(None);
         }
@@ -321,8 +324,9 @@ impl Localizer<'_> {
     }
 
     /// What is known of the slopes of a node by the coordinates of the direction; nothing if it depends on kinks.
-    fn coordinates(&self, node: NodeId) -> Option<BTreeMap<usize, Mixed>> {
+    fn coordinates(&self, node: NodeId) -> Result<Option<BTreeMap<usize, Mixed>>, LocalError> {
         let bits = self.model.precision().bits;
+        let each = work_of_bits(bits as usize);
         let mut adjoints: BTreeMap<NodeId, Mixed> = BTreeMap::from([(node, Mixed::one().at(bits))]);
         let mut out = BTreeMap::new();
         while let Some((id, weight)) = adjoints.pop_last() {
@@ -332,6 +336,7 @@ impl Localizer<'_> {
                     out.insert(i, weight);
                 }
                 Node::Linear(terms) => {
+                    self.charge(each * terms.len() as u64)?;
                     for t in terms {
                         let slot = adjoints.entry(t.node).or_insert_with(Mixed::zero);
                         *slot = slot.add(&weight.mul(&t.known(bits)));
@@ -341,10 +346,10 @@ impl Localizer<'_> {
                     let slot = adjoints.entry(taken).or_insert_with(Mixed::zero);
                     *slot = slot.add(&weight);
                 }
-                Node::Max(_) | Node::Norm(_) | Node::Taken(_) => return None,
+                Node::Max(_) | Node::Norm(_) | Node::Taken(_) => return Ok(None),
             }
         }
-        Some(out)
+        Ok(Some(out))
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 impl Localizer<'_> {
     /// Whether a node is certainly not 0 along some direction: a combination of coordinates that is not empty.
     fn moves(&self, node: NodeId) -> bool {
-        let mut left = self.limits.oracles.tangents;
+        let mut left = self.limits.steps_of(self.limits.oracles.tangents);
         let form = if self.is_near(node) { None } else { self.model.form_within(node, &HashMap::new(), &mut left) };
         form.is_some_and(|f| !f.is_zero() && f.terms().iter().all(|(i, _)| *i < self.model.dimension()))
     }

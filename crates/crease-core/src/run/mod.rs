@@ -165,6 +165,16 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
+impl RunError {
+    /// What ended the run, if a limit was reached on the way or somebody stopped it.
+    pub fn stop(&self) -> Option<Stop> {
+        match self.fault {
+            RunFault::Stopped(stop) => Some(stop),
+            _ => None,
+        }
+    }
+}
+
 /// Sees every equation of a run with its arguments and results, in the order in which they are carried out.
 pub trait Observer<N> {
     /// Called after an equation that runs no sub-program has been carried out.

@@ -1,6 +1,8 @@
 //! From guesses to proofs: exact directions and exact multipliers near those that floats propose.
 
 use super::{Conflict, Forms, Half};
+use crease_core::Limits;
+use crease_core::limits::work_of;
 use crease_core::local::{Form, Sum};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
@@ -13,7 +15,13 @@ const NEAR: f64 = 1e-10;
 
 /// An exact direction near the given one that lies in all half-spaces, in numbers that are short, or not so short for those who want
 /// a finer choice.
-pub(crate) fn direction(forms: &Forms, halves: &[Half], near: &[f64], fineness: usize) -> Option<Vec<Rational>> {
+pub(crate) fn direction(
+    forms: &Forms,
+    halves: &[Half],
+    near: &[f64],
+    fineness: usize,
+    limits: &Limits,
+) -> Option<Vec<Rational>> {
     if near.iter().any(|x| !x.is_finite()) {
         return None;
     }
@@ -22,7 +30,8 @@ pub(crate) fn direction(forms: &Forms, halves: &[Half], near: &[f64], fineness: 
         let zero = halves.iter().all(|h| !h.strict);
         return zero.then(|| vec![Rational::ZERO; near.len()]);
     }
-    let holds = |d: &[f64]| halves.iter().all(|h| h.allows(forms.sign(h.form, d)));
+    let paid = |h: &Half, each: u64| limits.go_on(1 + each * forms.exact(h.form).terms().len() as u64 / 8);
+    let holds = |d: &[f64]| halves.iter().all(|h| paid(h, 1) && h.allows(forms.sign(h.form, d)));
     let mut tried: Vec<f64> = vec![0.0; near.len()];
     for &size in SIZES.iter().skip(fineness) {
         tried.iter_mut().zip(near).for_each(|(t, x)| *t = (x * (size / largest)).round());
@@ -32,7 +41,7 @@ pub(crate) fn direction(forms: &Forms, halves: &[Half], near: &[f64], fineness: 
     }
     // half-spaces whose border is touched need the very fractions at which borders meet
     let simple: Vec<Rational> = near.iter().map(|&x| simplest(x)).collect();
-    if halves.iter().all(|h| h.allows(forms.exact_sign(h.form, &simple))) {
+    if halves.iter().all(|h| paid(h, 16) && h.allows(forms.exact_sign(h.form, &simple))) {
         return Some(simple);
     }
     holds(near).then(|| rationals(near))
@@ -75,7 +84,7 @@ pub(super) fn multipliers(
     forms: &Forms,
     halves: &[Half],
     guess: Vec<(usize, f64)>,
-    go_on: &dyn Fn() -> bool,
+    limits: &Limits,
 ) -> Option<Conflict> {
     let first = forms.size(halves[guess.first()?.0].form).to_f64();
     let simple = |&(half, size): &(usize, f64)| {
@@ -84,11 +93,13 @@ pub(super) fn multipliers(
     };
     let mut parts: Vec<(usize, Rational)> = guess.iter().map(simple).collect();
     parts.sort_by_key(|part| part.0);
+    let terms = |part: &(usize, Rational)| forms.exact(halves[part.0].form).terms().len() as u64;
+    limits.charge(4 * parts.iter().map(terms).sum::<u64>()).ok()?;
     if contradicts(forms, halves, &parts) {
         return Some(Conflict { parts });
     }
     let numbers: Vec<usize> = parts.iter().map(|part| part.0).collect();
-    let solved = dependency(forms, halves, &numbers, go_on)?;
+    let solved = dependency(forms, halves, &numbers, limits)?;
     let parts: Vec<(usize, Rational)> = numbers.into_iter().zip(solved).filter(|(_, by)| !by.is_zero()).collect();
     contradicts(forms, halves, &parts).then_some(Conflict { parts })
 }
@@ -98,7 +109,7 @@ pub(super) fn multipliers(
 ///
 /// Elimination keeps rows sparse: the shortest equation is solved for the number that occurs in the fewest others. Where forms say what a
 /// relu is, that takes them apart one by one, and numbers stay short.
-fn dependency(forms: &Forms, halves: &[Half], numbers: &[usize], go_on: &dyn Fn() -> bool) -> Option<Vec<Rational>> {
+fn dependency(forms: &Forms, halves: &[Half], numbers: &[usize], limits: &Limits) -> Option<Vec<Rational>> {
     // one equation for each coordinate, in the multipliers
     let mut equations: BTreeMap<usize, Vec<(usize, Rational)>> = BTreeMap::new();
     for (k, &half) in numbers.iter().enumerate() {
@@ -112,9 +123,7 @@ fn dependency(forms: &Forms, halves: &[Half], numbers: &[usize], go_on: &dyn Fn(
     rows.iter().flat_map(Form::terms).for_each(|t| uses[t.0] += 1);
     let mut solved: Vec<(usize, Form)> = Vec::new();
     while let Some(shortest) = (0..rows.len()).min_by_key(|&r| rows[r].terms().len()) {
-        if !go_on() {
-            return None;
-        }
+        limits.charge(rows.len() as u64).ok()?;
         let row = rows.swap_remove(shortest);
         row.terms().iter().for_each(|t| uses[t.0] -= 1);
         let Some((k, lead)) = row.terms().iter().min_by_key(|t| uses[t.0]) else { continue };
@@ -122,6 +131,8 @@ fn dependency(forms: &Forms, halves: &[Half], numbers: &[usize], go_on: &dyn Fn(
         let zero = row.scaled(&-lead.inv()?);
         for other in &mut rows {
             let Some(c) = other.coefficient(*k) else { continue };
+            let terms = zero.terms().len() + other.terms().len();
+            limits.charge(terms as u64 * (2 + work_of(c) + zero.terms().first().map_or(0, |t| work_of(&t.1)))).ok()?;
             let without = other.plus(c, &zero);
             other.terms().iter().for_each(|t| uses[t.0] -= 1);
             without.terms().iter().for_each(|t| uses[t.0] += 1);

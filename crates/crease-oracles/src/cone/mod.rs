@@ -7,8 +7,8 @@
 //!
 //! The simplex method runs in floats. Its answers are guesses that are checked: a direction by exact signs, a contradiction by
 //! solving exactly for the multipliers on the half-spaces that it names. Where a check fails, the same method runs in rationals
-//! from where the floats had arrived. Whoever asks is asked in turn whether to go on, at every exchange in rationals and now and then
-//! in floats. A form that is one coordinate is only a bound and costs nothing.
+//! from where the floats had arrived. All of it is charged to the limits of the cone; once they say stop, nothing is found out any more. A form that is one coordinate is only a bound and
+//! costs nothing.
 //!
 //! Deliberately absent: objectives, constants on the right-hand side (cones have none), and anything sparse: there are as many
 //! columns as coordinates, and rows are dense.
@@ -22,6 +22,7 @@ mod tests;
 pub(crate) use certify::direction as direction_near;
 pub(crate) use forms::{FormId, Forms, Signed};
 
+use crease_core::Limits;
 use crease_core::number::Rational;
 use simplex::{Bound, Bounds, Outcome, Simplex};
 use std::cmp::Ordering;
@@ -63,7 +64,7 @@ pub(crate) struct Conflict {
 pub(crate) enum Halt {
     /// There is none.
     Conflict(Conflict),
-    /// It was told not to go on, and nothing is known.
+    /// It was stopped, and nothing is known.
     Stopped,
 }
 
@@ -100,11 +101,14 @@ pub(crate) struct Cone {
     /// A direction that is known to lie in all of the first so many half-spaces.
     known: Option<(Vec<Rational>, usize)>,
     work: Work,
+    limits: Limits,
+    /// Whether half-spaces are missing in the tableau, since the limits were met before.
+    stopped: bool,
 }
 
 impl Cone {
-    /// All directions of so many coordinates.
-    pub fn new(dimension: usize) -> Self {
+    /// All directions of so many coordinates, worked on within limits.
+    pub fn new(dimension: usize, limits: &Limits) -> Self {
         let mut bounds = Bounds::default();
         bounds.grow(dimension);
         Cone {
@@ -116,6 +120,8 @@ impl Cone {
             float: Simplex::new(dimension),
             known: None,
             work: Work::default(),
+            limits: limits.clone(),
+            stopped: false,
         }
     }
 
@@ -157,8 +163,11 @@ impl Cone {
             return Undo::Nothing;
         }
         let before = own.replace(Bound { strict: half.strict, half: number as u32 });
-        self.float.enter(forms, v, &self.bounds);
-        self.float.settle(v, &self.bounds);
+        self.stopped |= !self.limits.go_on(self.float.work_to_enter(forms, v));
+        if !self.stopped {
+            self.float.enter(forms, v, &self.bounds);
+            self.float.settle(v, &self.bounds);
+        }
         if half.negative { Undo::Upper(v, before) } else { Undo::Lower(v, before) }
     }
 
@@ -181,51 +190,58 @@ impl Cone {
     }
 
     /// Whether there is a direction, for certain.
-    pub fn check(&mut self, forms: &Forms, go_on: &dyn Fn() -> bool) -> Result<(), Halt> {
+    pub fn check(&mut self, forms: &Forms) -> Result<(), Halt> {
         if self.is_known(forms) {
             return Ok(());
         }
-        self.check_quick(forms, go_on)?;
+        self.check_quick(forms)?;
         // a check in rationals knows its direction
         if self.is_known(forms) {
             return Ok(());
         }
-        match certify::direction(forms, &self.halves, self.float.point(), 0) {
+        match certify::direction(forms, &self.halves, self.float.point(), 0, &self.limits) {
             Some(direction) => self.known = Some((direction, self.halves.len())),
-            None => self.check_exact(forms, go_on)?,
+            None => self.check_exact(forms)?,
         }
         Ok(())
     }
 
     /// Whether there seems to be a direction: a conflict is certain, but that there is none is what floats say.
-    pub fn check_quick(&mut self, forms: &Forms, go_on: &dyn Fn() -> bool) -> Result<(), Halt> {
+    pub fn check_quick(&mut self, forms: &Forms) -> Result<(), Halt> {
         if let Some(conflict) = self.clash() {
             return Err(conflict.into());
         }
+        if self.stopped {
+            return Err(Halt::Stopped);
+        }
         self.work.programs += 1;
-        match self.float.solve(forms, &self.bounds, go_on) {
+        match self.float.solve(forms, &self.bounds, &self.limits) {
             Outcome::Within => Ok(()),
-            Outcome::Contradiction(parts) => match self.certified(forms, parts, go_on) {
+            Outcome::Contradiction(parts) => match self.certified(forms, parts) {
                 Some(conflict) => Err(conflict.into()),
-                None => self.check_exact(forms, go_on),
+                None => self.check_exact(forms),
             },
-            Outcome::GaveUp => self.check_exact(forms, go_on),
+            Outcome::GaveUp => self.check_exact(forms),
         }
     }
 
-    /// As [`check_quick`](Self::check_quick), but never in rationals: where floats get lost, or are told not to go on, no conflict is found. For large cones, in which
+    /// As [`check_quick`](Self::check_quick), but never in rationals: where floats get lost, or are stopped, no conflict is found. For large cones, in which
     /// rationals grow long, and for questions that will be asked again when more is known.
-    pub fn glance(&mut self, forms: &Forms, go_on: &dyn Fn() -> bool) -> Result<(), Conflict> {
+    pub fn glance(&mut self, forms: &Forms) -> Result<(), Conflict> {
         if let Some(conflict) = self.clash() {
             return Err(conflict);
+        }
+        if self.stopped {
+            return Ok(());
         }
         self.work.programs += 1;
         for attempt in 0..2 {
             if attempt > 0 {
-                self.float = self.float.rebuilt(forms, &self.bounds);
+                let Some(rebuilt) = self.float.rebuilt(forms, &self.bounds, &self.limits) else { break };
+                self.float = rebuilt;
             }
-            let Outcome::Contradiction(parts) = self.float.solve(forms, &self.bounds, go_on) else { break };
-            if let Some(conflict) = self.certified(forms, parts, go_on) {
+            let Outcome::Contradiction(parts) = self.float.solve(forms, &self.bounds, &self.limits) else { break };
+            if let Some(conflict) = self.certified(forms, parts) {
                 return Err(conflict);
             }
         }
@@ -237,9 +253,9 @@ impl Cone {
     }
 
     /// A conflict that floats propose, if it is one.
-    fn certified(&self, forms: &Forms, parts: Vec<(u32, u32, f64)>, go_on: &dyn Fn() -> bool) -> Option<Conflict> {
+    fn certified(&self, forms: &Forms, parts: Vec<(u32, u32, f64)>) -> Option<Conflict> {
         let parts = parts.into_iter().map(|(half, _, size)| (half as usize, size)).collect();
-        certify::multipliers(forms, &self.halves, parts, go_on)
+        certify::multipliers(forms, &self.halves, parts, &self.limits)
     }
 
     /// The point at which the floats stand after [`check_quick`](Self::check_quick) found no conflict: a guess.
@@ -248,8 +264,8 @@ impl Cone {
     }
 
     /// An exact direction that lies in all half-spaces.
-    pub fn witness(&mut self, forms: &Forms, go_on: &dyn Fn() -> bool) -> Result<Vec<Rational>, Halt> {
-        self.check(forms, go_on)?;
+    pub fn witness(&mut self, forms: &Forms) -> Result<Vec<Rational>, Halt> {
+        self.check(forms)?;
         Ok(self.known.as_ref().map(|(direction, _)| direction.clone()).unwrap_or_default())
     }
 
@@ -258,6 +274,7 @@ impl Cone {
         let Some((direction, good)) = &mut self.known else { return false };
         let halves = &self.halves;
         while let Some(half) = halves.get(*good)
+            && self.limits.go_on(1 + forms.exact(half.form).terms().len() as u64)
             && half.allows(forms.exact_sign(half.form, direction))
         {
             *good += 1;
@@ -265,13 +282,14 @@ impl Cone {
         *good == halves.len()
     }
 
-    fn check_exact(&mut self, forms: &Forms, go_on: &dyn Fn() -> bool) -> Result<(), Halt> {
-        if !go_on() {
+    fn check_exact(&mut self, forms: &Forms) -> Result<(), Halt> {
+        if self.stopped || self.limits.check().is_err() {
             return Err(Halt::Stopped);
         }
         self.work.exact += 1;
-        let mut exact: Simplex<Rational> = self.float.rebuilt(forms, &self.bounds);
-        match exact.solve(forms, &self.bounds, go_on) {
+        let exact: Option<Simplex<Rational>> = self.float.rebuilt(forms, &self.bounds, &self.limits);
+        let Some(mut exact) = exact else { return Err(Halt::Stopped) };
+        match exact.solve(forms, &self.bounds, &self.limits) {
             Outcome::Contradiction(parts) => {
                 let mut parts: Vec<(usize, Rational)> = parts.into_iter().map(|(h, _, m)| (h as usize, m)).collect();
                 parts.sort_by_key(|part| part.0);

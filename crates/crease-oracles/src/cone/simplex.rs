@@ -9,6 +9,8 @@
 //! back as they like. The same code runs on floats, where it is fast and its answers are guesses, and on rationals.
 
 use super::forms::{FormId, Forms};
+use crease_core::Limits;
+use crease_core::limits::work_of;
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
 
@@ -30,6 +32,8 @@ pub(super) trait Scalar: Clone + PartialOrd {
     fn inverse(&self) -> Self;
     /// How large it is, for choosing among exchanges.
     fn size(&self) -> f64;
+    /// The units of work that a sixteenth of an operation on it takes.
+    fn work(&self) -> u64;
     /// The coefficients of a form, scaled as suits these numbers, and what is asked of the scaled form where it must be positive.
     fn row(forms: &Forms, form: FormId) -> (Vec<(usize, Self)>, Self);
 }
@@ -68,6 +72,9 @@ impl Scalar for f64 {
     }
     fn size(&self) -> f64 {
         self.abs()
+    }
+    fn work(&self) -> u64 {
+        1
     }
     fn row(forms: &Forms, form: FormId) -> (Vec<(usize, f64)>, f64) {
         let size = forms.size(form).to_f64();
@@ -113,6 +120,9 @@ impl Scalar for Rational {
     }
     fn size(&self) -> f64 {
         self.to_f64().abs()
+    }
+    fn work(&self) -> u64 {
+        32 * work_of(self)
     }
     fn row(forms: &Forms, form: FormId) -> (Vec<(usize, Rational)>, Rational) {
         // the same point as in floats, without fractions
@@ -245,6 +255,14 @@ impl<N: Scalar> Simplex<N> {
         self.basic.push(v);
     }
 
+    /// The units of work that it takes to enter a variable, at most.
+    pub fn work_to_enter(&self, forms: &Forms, v: u32) -> u64 {
+        match (v as usize).checked_sub(self.dimension()) {
+            Some(form) => 1 + (forms.exact(FormId(form as u32)).terms().len() * self.dimension()) as u64 / 16,
+            None => 1,
+        }
+    }
+
     /// Takes out the rows of forms that have no bound.
     fn drop_unbounded(&mut self, bounds: &Bounds) {
         let dimension = self.dimension() as u32;
@@ -293,16 +311,19 @@ impl<N: Scalar> Simplex<N> {
         }
     }
 
-    /// Looks for values within all bounds. Gives up when it is told not to go on, and floats also when they get lost.
-    pub fn solve(&mut self, forms: &Forms, bounds: &Bounds, go_on: &dyn Fn() -> bool) -> Outcome<N> {
+    /// Looks for values within all bounds. Gives up when it is stopped, and floats also when they get lost.
+    pub fn solve(&mut self, forms: &Forms, bounds: &Bounds, limits: &Limits) -> Outcome<N> {
         if !N::EXACT && self.aged > STALE {
-            *self = self.rebuilt(forms, bounds);
+            let Some(rebuilt) = self.rebuilt(forms, bounds, limits) else { return Outcome::GaveUp };
+            *self = rebuilt;
         }
         self.set_prices(bounds);
         let patience = 2 * (self.rows.len() + self.dimension()) + 20;
         let most = if N::EXACT { usize::MAX } else { 20 * patience };
         for count in 0..most {
-            if (N::EXACT || count % 16 == 15) && !go_on() {
+            // of the exchange, and of looking for it; what rationals take beyond that is charged on the way
+            let numbers = self.rows.len() * self.dimension() + self.rows.len() + self.dimension();
+            if !limits.go_on(4 + numbers as u64 / 16) {
                 return Outcome::GaveUp;
             }
             // the worst offender is usually a good choice, and the first one, by Bland, never goes round in circles
@@ -311,7 +332,9 @@ impl<N: Scalar> Simplex<N> {
             let Some(j) = self.entering(r, raise, bounds, bland) else {
                 return Outcome::Contradiction(self.contradiction(r, raise, bounds));
             };
-            self.exchange_to(r, j, target);
+            if !self.exchange_to(r, j, target, limits) {
+                return Outcome::GaveUp;
+            }
         }
         Outcome::GaveUp
     }
@@ -404,8 +427,9 @@ impl<N: Scalar> Simplex<N> {
         parts
     }
 
-    /// Exchanges the variables of a row and of a column, so that the first takes the given value.
-    fn exchange_to(&mut self, r: usize, j: usize, target: N) {
+    /// Exchanges the variables of a row and of a column, so that the first takes the given value. Says whether it came to its end: if not,
+    /// rows are not what they should be.
+    fn exchange_to(&mut self, r: usize, j: usize, target: N, limits: &Limits) -> bool {
         let (leaving, entering) = (self.basic[r] as usize, self.columns[j] as usize);
         let step = target.minus(&self.values[leaving]).times(&self.rows[r][j].inverse());
         self.values[leaving] = target;
@@ -416,7 +440,7 @@ impl<N: Scalar> Simplex<N> {
             }
         }
         self.reprice(r, j);
-        self.exchange(r, j);
+        self.exchange(r, j, limits)
     }
 
     /// Prices after an exchange: what moving other variables costs when the one of the row stands at its bound.
@@ -431,7 +455,7 @@ impl<N: Scalar> Simplex<N> {
         self.prices[j] = share;
     }
 
-    fn exchange(&mut self, r: usize, j: usize) {
+    fn exchange(&mut self, r: usize, j: usize, limits: &Limits) -> bool {
         self.exchanges += 1;
         self.aged += 1;
         let mut row = std::mem::take(&mut self.rows[r]);
@@ -443,9 +467,14 @@ impl<N: Scalar> Simplex<N> {
             }
         }
         row[j] = over;
+        let work = if N::EXACT { row.iter().map(N::work).sum() } else { 0 };
         for (k, other) in self.rows.iter_mut().enumerate() {
             if k == r || other[j] == N::zero() {
                 continue;
+            }
+            // floats were charged before, and are never left half done
+            if N::EXACT && !limits.go_on((work + other[j].work() * row.len() as u64) / 16) {
+                return false;
             }
             let c = std::mem::replace(&mut other[j], N::zero());
             other.iter_mut().zip(&row).for_each(|(x, y)| x.add_mul(&c, y));
@@ -456,10 +485,12 @@ impl<N: Scalar> Simplex<N> {
         self.columns[j] = leaving;
         self.places[entering as usize] = Place::Row(r as u32);
         self.places[leaving as usize] = Place::Column(j as u32);
+        true
     }
 
     /// The same bounds and, as far as possible, the same choice of set variables, with rows computed from the forms, on any numbers.
-    pub fn rebuilt<M: Scalar>(&self, forms: &Forms, bounds: &Bounds) -> Simplex<M> {
+    /// Nothing if it is stopped.
+    pub fn rebuilt<M: Scalar>(&self, forms: &Forms, bounds: &Bounds, limits: &Limits) -> Option<Simplex<M>> {
         let dimension = self.dimension();
         let mut out: Simplex<M> = Simplex::new(dimension);
         out.room = self.room;
@@ -469,18 +500,26 @@ impl<N: Scalar> Simplex<N> {
         out.units.resize(self.places.len(), M::one());
         let all = self.basic.iter().chain(&self.columns).copied();
         let bounded: Vec<u32> = all.filter(|&v| v as usize >= dimension && !bounds.is_free(v)).collect();
-        bounded.iter().for_each(|&v| out.enter(forms, v, bounds));
         for &v in &bounded {
+            limits.charge(out.work_to_enter(forms, v)).ok()?;
+            out.enter(forms, v, bounds);
+        }
+        for &v in &bounded {
+            limits.charge(1 + dimension as u64 / 16).ok()?;
             let (Place::Column(_), Place::Row(r)) = (self.places[v as usize], out.places[v as usize]) else { continue };
             let goes = |j: usize| matches!(self.places[out.columns[j] as usize], Place::Row(_));
             let size = |j: usize| out.rows[r as usize][j].size();
             let best = (0..dimension).filter(|&j| goes(j)).max_by(|&a, &b| size(a).total_cmp(&size(b)));
             if let Some(j) = best.filter(|&j| !out.rows[r as usize][j].vanishes()) {
-                out.exchange(r as usize, j);
+                limits.charge((out.rows.len() * dimension) as u64 / 16).ok()?;
+                if !out.exchange(r as usize, j, limits) {
+                    return None;
+                }
             }
         }
         // all stand at 0 so far
         for j in 0..dimension {
+            limits.charge(1 + out.rows.len() as u64 / 16).ok()?;
             let v = out.columns[j];
             let value = &self.values[v as usize];
             let stands = |bound: Option<N>| bound.is_some_and(|b| !b.exceeds(value) && !value.exceeds(&b));
@@ -497,6 +536,6 @@ impl<N: Scalar> Simplex<N> {
             }
         }
         out.aged = 0;
-        out
+        Some(out)
     }
 }

@@ -24,7 +24,7 @@ fn row(forms: &Forms, half: Half, dimension: usize) -> (Vec<i128>, bool) {
 /// Checks what a cone says about its half-spaces, in its own words and against elimination.
 fn judge(cone: &mut Cone, forms: &Forms) -> bool {
     let expected = has_direction(cone.halves().iter().map(|h| row(forms, *h, cone.dimension)).collect());
-    match cone.witness(forms, &|| true) {
+    match cone.witness(forms) {
         Ok(d) => {
             assert!(expected, "a witness of nothing");
             for half in cone.halves() {
@@ -32,7 +32,7 @@ fn judge(cone: &mut Cone, forms: &Forms) -> bool {
                 let value = if half.negative { -value } else { value };
                 assert!(if half.strict { value.is_positive() } else { !value.is_negative() }, "{half:?} at {d:?}");
             }
-            assert_eq!(cone.check_quick(forms, &|| true), Ok(()), "floats know better");
+            assert_eq!(cone.check_quick(forms), Ok(()), "floats know better");
         }
         Err(Halt::Stopped) => panic!("nobody stopped it"),
         Err(Halt::Conflict(conflict)) => {
@@ -46,9 +46,9 @@ fn judge(cone: &mut Cone, forms: &Forms) -> bool {
 
 /// Checks that both ways of asking prove that there is none.
 fn refuted(cone: &mut Cone, forms: &Forms) {
-    let Err(Halt::Conflict(quick)) = cone.check_quick(forms, &|| true) else { panic!("floats must see this, or ask") };
+    let Err(Halt::Conflict(quick)) = cone.check_quick(forms) else { panic!("floats must see this, or ask") };
     proves(cone, forms, &quick);
-    let Err(Halt::Conflict(sure)) = cone.check(forms, &|| true) else { panic!("there is no direction") };
+    let Err(Halt::Conflict(sure)) = cone.check(forms) else { panic!("there is no direction") };
     proves(cone, forms, &sure);
 }
 
@@ -90,7 +90,7 @@ fn random_systems() {
     for round in 0..6000u64 {
         let dimension = 1 + random.below(4) as usize;
         let (range, strict, count) = ([1, 2, 9, 1000][(round % 4) as usize], round / 4 % 5, 1 + random.below(9));
-        let (mut forms, mut cone) = (Forms::new(dimension), Cone::new(dimension));
+        let (mut forms, mut cone) = (Forms::new(dimension), Cone::new(dimension, &Limits::DEFAULT));
         for _ in 0..count {
             let half = random_half(&mut forms, cone.dimension, &mut random, range, strict);
             cone.assert(&forms, half);
@@ -107,7 +107,7 @@ fn going_back_and_forth() {
     let (mut yes, mut no) = (0, 0);
     for round in 0..300u64 {
         let dimension = 1 + random.below(4) as usize;
-        let (mut forms, mut cone) = (Forms::new(dimension), Cone::new(dimension));
+        let (mut forms, mut cone) = (Forms::new(dimension), Cone::new(dimension, &Limits::DEFAULT));
         for _ in 0..40 {
             match random.below(8) {
                 0..5 if cone.halves().len() < 9 => {
@@ -146,11 +146,11 @@ fn thin_cones() {
     let above = form("-1", "1");
     let below = form("1000000000000000000000000000001", &format!("-{e30}"));
     let right = form("1", "0");
-    let mut cone = Cone::new(2);
+    let mut cone = Cone::new(2, &Limits::DEFAULT);
     for half in [Half::open(above), Half::open(below), Half::open(right)] {
         cone.assert(&forms, half);
     }
-    let d = cone.witness(&forms, &|| true).unwrap();
+    let d = cone.witness(&forms).unwrap();
     assert!(d[1] > d[0] && cone.work().exact > 0, "{d:?}");
     let mark = cone.halves().len();
     cone.backtrack(mark - 1);
@@ -164,7 +164,7 @@ fn thin_cones() {
     refuted(&mut cone, &forms);
     let mark = cone.halves().len();
     cone.backtrack(mark - 1);
-    assert!(cone.witness(&forms, &|| true).unwrap()[0].is_negative());
+    assert!(cone.witness(&forms).unwrap()[0].is_negative());
 }
 
 /// Equations with a point of fractions: borders meet only there.
@@ -173,7 +173,7 @@ fn equations() {
     let mut forms = Forms::new(4);
     let mut random = SplitMix64::new(5);
     for _ in 0..200 {
-        let mut cone = Cone::new(4);
+        let mut cone = Cone::new(4, &Limits::DEFAULT);
         let target: Vec<i64> = (0..4).map(|_| 1 + random.below(50) as i64).collect();
         for i in 0..3 {
             // t_(i+1) d_i = t_i d_(i+1)
@@ -184,7 +184,7 @@ fn equations() {
         }
         let (last, _) = forms.intern(&Form::variable(3)).unwrap();
         cone.assert(&forms, Half::open(last));
-        let d = cone.witness(&forms, &|| true).unwrap();
+        let d = cone.witness(&forms).unwrap();
         for i in 0..4 {
             assert_eq!(&d[i] * Rational::from(target[3]), &d[3] * Rational::from(target[i]));
         }
@@ -201,21 +201,18 @@ fn equations() {
 #[test]
 fn coordinates_are_bounds() {
     let mut forms = Forms::new(300);
-    let mut cone = Cone::new(300);
+    let mut cone = Cone::new(300, &Limits::DEFAULT);
     let unit: Vec<Signed> =
         (0..300).map(|i| forms.intern(&Form::variable(i).scaled(&Rational::from(-7))).unwrap().0).collect();
     for k in 0..3000 {
         cone.assert(&forms, Half::open(if k % 3 == 0 { unit[k % 300] } else { unit[k % 300].opposite() }));
     }
-    assert_eq!(cone.check(&forms, &|| true), Ok(()));
+    assert_eq!(cone.check(&forms), Ok(()));
     assert_eq!(cone.float.exchanges, 0);
     let mark = cone.assert(&forms, closed(unit[4]));
-    assert_eq!(
-        cone.check(&forms, &|| true),
-        Err(Conflict { parts: vec![(4, Rational::ONE), (mark, Rational::ONE)] }.into())
-    );
+    assert_eq!(cone.check(&forms), Err(Conflict { parts: vec![(4, Rational::ONE), (mark, Rational::ONE)] }.into()));
     cone.backtrack(mark);
-    assert_eq!(cone.check(&forms, &|| true), Ok(()));
+    assert_eq!(cone.check(&forms), Ok(()));
 }
 
 /// Many dense rows in many coordinates, with rows that come and go: a hidden direction must be found, and a hidden contradiction too.
@@ -225,7 +222,7 @@ fn large_systems() {
     for n in [30usize, 120] {
         let mut forms = Forms::new(n);
         let hidden: Vec<i64> = (0..n).map(|_| random.below(21) as i64 - 10).collect();
-        let mut cone = Cone::new(n);
+        let mut cone = Cone::new(n, &Limits::DEFAULT);
         let mut sum = vec![0i64; n];
         for k in 0..2 * n {
             let c: Vec<i64> =
@@ -241,17 +238,17 @@ fn large_systems() {
                 assert!(factor.is_positive());
             }
             if k % 10 == 9 {
-                assert_eq!(cone.check_quick(&forms, &|| true), Ok(()));
+                assert_eq!(cone.check_quick(&forms), Ok(()));
             }
         }
-        let d = cone.witness(&forms, &|| true).unwrap();
+        let d = cone.witness(&forms).unwrap();
         assert!(cone.halves().iter().all(|h| h.allows(forms.exact_sign(h.form, &d))));
         let terms: Form = sum.iter().map(|&c| Rational::from(-c)).enumerate().collect();
         let (signed, _) = forms.intern(&terms).unwrap();
         let mark = cone.assert(&forms, Half::open(signed));
         refuted(&mut cone, &forms);
         cone.backtrack(mark);
-        assert_eq!(cone.check(&forms, &|| true), Ok(()));
+        assert_eq!(cone.check(&forms), Ok(()));
     }
 }
 
@@ -260,7 +257,7 @@ fn large_systems() {
 fn stopped_in_floats_and_in_rationals() {
     let mut forms = Forms::new(30);
     let mut random = SplitMix64::new(11);
-    let mut cone = Cone::new(30);
+    let mut cone = Cone::new(30, &Limits::DEFAULT);
     for _ in 0..60 {
         let terms = (0..30).map(|i| (i, Rational::from(random.below(2_000_001) as i64 - 1_000_000)));
         let (signed, _) = forms.intern(&terms.collect()).unwrap();
@@ -273,6 +270,6 @@ fn stopped_in_floats_and_in_rationals() {
         let go_on = || asked.replace(asked.get() + 1) < patience;
         assert_eq!(cone.check_exact(&forms, &go_on), Err(Halt::Stopped), "{patience}");
     }
-    let sure = cone.witness(&forms, &|| true);
-    assert_eq!(cone.check_exact(&forms, &|| true).is_ok(), sure.is_ok());
+    let sure = cone.witness(&forms);
+    assert_eq!(cone.check_exact(&forms).is_ok(), sure.is_ok());
 }

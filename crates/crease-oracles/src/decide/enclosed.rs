@@ -7,6 +7,7 @@
 use super::{Argument, Decision, Effort, Limit, SearchCounts, Verdict, Written};
 use crate::enclosed::{apart, for_each_argument};
 use crate::{ClarkeElement, OracleError, Session};
+use crease_core::limits::work_of;
 use crease_core::local::{LocalModel, Node, NodeId};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
@@ -87,7 +88,7 @@ fn expanded(session: &Session<'_>, from: NodeId) -> Option<BTreeMap<Monomial, BT
     let mut adjoints: BTreeMap<NodeId, BTreeMap<Monomial, Rational>> = BTreeMap::new();
     adjoints.insert(from, BTreeMap::from([(Monomial::new(), Rational::ONE)]));
     let mut parts: BTreeMap<Monomial, BTreeMap<NodeId, Rational>> = BTreeMap::new();
-    let mut left = session.limits().polynomial;
+    let mut left = session.token().steps_of(session.limits().polynomial);
     // nodes are numbered so that arguments come first
     while let Some((id, polynomial)) = adjoints.pop_last() {
         if !kinked[id.index()] {
@@ -96,7 +97,8 @@ fn expanded(session: &Session<'_>, from: NodeId) -> Option<BTreeMap<Monomial, BT
         match model.node(id) {
             Node::Linear(terms) if near[id.index()] => {
                 for (t, (monomial, weight)) in terms.iter().flat_map(|t| polynomial.iter().map(move |m| (t, m))) {
-                    left = left.checked_sub(1)?;
+                    left.take(1)?;
+                    left.charge(work_of(weight) + monomial.len() as u64)?;
                     let (mut monomial, mut weight) = (monomial.clone(), weight.clone());
                     if t.radius.is_zero() {
                         weight *= &t.coefficient;

@@ -96,6 +96,12 @@ pub enum Limit {
     /// The caller stopped it.
     #[error("it was stopped")]
     Stopped,
+    /// [`Limits::work`] was used up.
+    #[error("the limit of work was reached")]
+    Work,
+    /// [`Limits::memory`] was used up.
+    #[error("the limit of memory was reached")]
+    Memory,
     /// The model is too large to be rewritten.
     #[error("the model has too many terms to be searched")]
     TooLarge,
@@ -109,6 +115,8 @@ impl From<Stop> for Limit {
         match stop {
             Stop::Time => Limit::Time,
             Stop::Cancelled => Limit::Stopped,
+            Stop::Work => Limit::Work,
+            Stop::Memory => Limit::Memory,
         }
     }
 }
@@ -239,6 +247,18 @@ impl Session<'_> {
     /// assert_ne!(sides[0].gradient, sides[1].gradient);
     /// ```
     pub fn differentiable(&self, effort: &Effort<'_>) -> Result<Decision, OracleError> {
+        match self.decided(effort) {
+            // what is known by then is the gradient that was found first
+            Err(OracleError::Stopped(stop)) => {
+                let best = self.first_element(effort.seed).into_iter().collect();
+                let unknown = Verdict::Unknown { limit: stop.into(), best };
+                Ok(Decision { verdict: unknown, by: Argument::Nothing, counts: SearchCounts::default(), written: None })
+            }
+            decided => decided,
+        }
+    }
+
+    fn decided(&self, effort: &Effort<'_>) -> Result<Decision, OracleError> {
         self.from()?;
         if let Some(plain) = self.plain() {
             let decision = plain.differentiable(effort)?;
@@ -253,7 +273,10 @@ impl Session<'_> {
         let first = self.clarke_element(effort.seed)?;
         let mut counts = SearchCounts::default();
         let decide = |verdict, by, counts, written| Ok(Decision { verdict, by, counts, written });
-        let relus = self.normal_form().and_then(|n| Relus::new(n, output, self.limits().rewriting));
+        // what ends it is the session's, and what the search has of its own
+        effort.limits.check().map_err(OracleError::Stopped)?;
+        let relus =
+            self.normal_form().and_then(|n| Relus::new(n, output, self.token().steps_of(self.limits().rewriting)));
         let written = |proof| self.normal_form().cloned().map(|normal| Written::Exact { normal, output, proof });
         let gradient = Form::from(&first.gradient[..]);
         counts.relus = relus.as_ref().map_or(0, |r| r.arguments.len());
@@ -274,11 +297,12 @@ impl Session<'_> {
             return decide(Verdict::No(Box::new([first, second])), Argument::Directions, counts, written(None));
         }
         let Some(relus) = relus else {
+            self.go_on()?;
             let unknown = Verdict::Unknown { limit: Limit::TooLarge, best: vec![first] };
             return decide(unknown, Argument::Nothing, counts, None);
         };
         let h = relus.output.minus(&gradient);
-        match search(&relus, &h, &[], self.limits(), effort, &mut counts) {
+        match search(&relus, &h, &[], effort, &mut counts) {
             Outcome::Found(direction) => {
                 let second = near(self, &direction, &first, effort.seed)?;
                 decide(Verdict::No(Box::new([first, second])), Argument::Search, counts, written(None))

@@ -100,10 +100,11 @@ impl Session<'_> {
         let first = self.clarke_element(effort.seed)?;
         let mut counts = SearchCounts::default();
         let Some((relus, h)) = self.searched(&first) else {
+            self.go_on()?;
             return Ok(SearchPart { outcome: PartOutcome::Limit(Limit::TooLarge), counts });
         };
         counts.relus = relus.arguments.len();
-        let outcome = match search(&relus, &h, &cube.0, self.limits(), effort, &mut counts) {
+        let outcome = match search(&relus, &h, &cube.0, effort, &mut counts) {
             Outcome::Found(direction) => PartOutcome::Found(direction),
             Outcome::Limit(limit) => PartOutcome::Limit(limit),
             Outcome::None(refutation) => {
@@ -163,7 +164,7 @@ impl Session<'_> {
         if let Some(limit) = limit {
             return unknown(limit, counts, first);
         }
-        let signs = super::Signs::new(&relus, &h, self.limits().atoms);
+        let signs = super::Signs::new(&relus, &h, self.token());
         let ranked = signs.ranked(&relus);
         let mut record = Record::default();
         let forbid = |cube: &SignCube, record: &mut Record| {
@@ -206,7 +207,8 @@ impl Session<'_> {
         if !self.model().is_exact() || !first.proved {
             return None;
         }
-        let relus = super::Relus::new(self.normal_form()?, self.output(), self.limits().rewriting)?;
+        let relus =
+            super::Relus::new(self.normal_form()?, self.output(), self.token().steps_of(self.limits().rewriting))?;
         let h = relus.output.minus(&Form::from(&first.gradient[..]));
         (!h.is_zero()).then_some((relus, h))
     }

@@ -9,6 +9,7 @@
 //! If the conservative gradient of the model is a singleton, no relu is left in the output: the graph of the paper's proof has no path.
 //! The converse does not hold; `relu(x) - relu(-x)` is found to be x.
 
+use crease_core::limits::{Steps, work_of};
 use crease_core::local::{Form, NormalForm};
 use crease_core::number::Rational;
 use std::collections::{HashMap, VecDeque};
@@ -46,11 +47,10 @@ pub(crate) struct Relus {
 
 impl Relus {
     /// Rewrites one output of a normal form, unless that takes more than so many terms.
-    pub fn new(normal: &NormalForm, output: usize, budget: usize) -> Option<Relus> {
+    pub fn new(normal: &NormalForm, output: usize, mut left: Steps<'_>) -> Option<Relus> {
         let mut relus = Relus { dimension: normal.dimension, ..Relus::default() };
         let mut kinks: Vec<Form> = Vec::with_capacity(normal.kinks.len());
         let mut numbers: HashMap<Form, u32> = HashMap::new();
-        let mut left = budget;
         for kink in &normal.kinks {
             let mut items: Vec<Form> = Vec::with_capacity(2 * kink.forms.len());
             for form in &kink.forms {
@@ -65,8 +65,8 @@ impl Relus {
     }
 
     /// A form in which each kink is replaced by what it has become.
-    fn substitute(&self, form: &Form, kinks: &[Form], left: &mut usize) -> Option<Form> {
-        *left = left.checked_sub(form.beyond(self.dimension).map(|(k, _)| kinks[k].terms().len()).sum())?;
+    fn substitute(&self, form: &Form, kinks: &[Form], left: &mut Steps<'_>) -> Option<Form> {
+        left.take(form.beyond(self.dimension).map(|(k, _)| kinks[k].terms().len()).sum())?;
         Some(form.replaced(self.dimension, |k| &kinks[k]))
     }
 
@@ -76,15 +76,19 @@ impl Relus {
         &mut self,
         items: &mut Vec<Form>,
         numbers: &mut HashMap<Form, u32>,
-        left: &mut usize,
+        left: &mut Steps<'_>,
     ) -> Option<Vec<Join>> {
         let mut order: Vec<usize> = (0..items.len()).collect();
         order.sort_by(|&a, &b| items[a].cmp(&items[b]));
         let mut queue: VecDeque<usize> = order.into();
         let mut joins = Vec::with_capacity(items.len().saturating_sub(1));
         while let (Some(a), Some(b)) = (queue.pop_front(), queue.pop_front()) {
+            // the difference, scaled, looked up, and the sum
+            let work = |f: &Form| f.terms().iter().map(|t| 4 + 4 * work_of(&t.1)).sum::<u64>();
+            left.charge(work(&items[a]) + work(&items[b]))?;
             let (join, joined) = self.maximum(a, b, items, numbers);
-            *left = left.checked_sub(joined.terms().len())?;
+            left.take(joined.terms().len())?;
+            left.hold(joined.bytes())?;
             joins.push(join);
             items.push(joined);
             queue.push_back(items.len() - 1);

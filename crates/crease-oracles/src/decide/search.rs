@@ -6,7 +6,6 @@ use super::signs::Signs;
 use super::theory::{Arithmetic, literal, number};
 use super::{Effort, Limit, Progress, SearchCounts};
 use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
-use crease_core::limits::OracleLimits;
 use crease_core::local::Form;
 use crease_core::number::Rational;
 use std::cell::{Cell, RefCell};
@@ -25,17 +24,19 @@ pub(crate) fn search(
     relus: &Relus,
     h: &Form,
     given: &[bool],
-    limits: &OracleLimits,
     effort: &Effort<'_>,
     counts: &mut SearchCounts,
 ) -> Outcome {
-    let signs = Signs::new(relus, h, limits.atoms);
+    let limits = &effort.limits.metered();
+    let signs = Signs::new(relus, h, limits);
+    if let Err(stop) = limits.check() {
+        return Outcome::Limit(stop.into());
+    }
     let (columns, rows) = (relus.dimension + relus.arguments.len(), 2 * signs.phases_used());
-    if columns.saturating_mul(rows) > limits.tableau {
+    if columns.saturating_mul(rows) > limits.oracles.tableau {
         return Outcome::Limit(Limit::TooLarge);
     }
     let conflicts = Cell::new(0);
-    let go_on = || effort.exhausted(&Progress { conflicts: conflicts.get() }).is_none();
     let record = RefCell::new(Record::default());
     let kept = effort.proof.then_some(&record);
     let found = RefCell::new(None);
@@ -56,7 +57,7 @@ pub(crate) fn search(
         let mut clause: Vec<Lit> = clause.into_iter().map(|n| literal(&variables, n)).collect();
         consistent &= solver.add_clause_reuse(&mut clause);
     }
-    let mut theory = Arithmetic::new(relus, &signs, h, &variables, kept, &found, &go_on);
+    let mut theory = Arithmetic::new(relus, &signs, h, &variables, kept, &found, limits);
     let assumed: Vec<Lit> = signs.given(relus, given).into_iter().map(|n| literal(&variables, n)).collect();
     let result = if consistent { solver.solve_limited_th(&mut theory, &assumed) } else { lbool::FALSE };
     let (lemmas, programs) = (theory.lemmas, theory.programs());
@@ -80,6 +81,9 @@ pub(crate) fn search(
         }
     }
 }
+
+/// The units of work that a step of the solver takes.
+const CALL: u64 = 64;
 
 /// Counts, records, and stops where the effort ends.
 struct Watch<'a> {
@@ -111,11 +115,13 @@ impl Callbacks for Watch<'_> {
         }
         let conflicts = self.conflicts.get();
         let mut limit = Some(self.effort.limits.conflicts).filter(|&most| conflicts >= most).map(Limit::Conflicts);
-        // clocks and callers are asked now and then
+        // callers are told now and then, and what the solver does by itself is charged
         let calls = self.calls.get();
         self.calls.set(calls.wrapping_add(1));
         if limit.is_none() && calls.is_multiple_of(64) {
             limit = self.effort.exhausted(&Progress { conflicts });
+        } else if limit.is_none() {
+            limit = self.effort.limits.charge(CALL).err().map(Limit::from);
         }
         self.limit.set(limit);
         limit.is_some()

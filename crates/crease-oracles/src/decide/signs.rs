@@ -9,6 +9,8 @@
 //! Only the implication from f down to its parts is stated, since only h > 0 or h < 0 is asked for.
 
 use super::relus::Relus;
+use crease_core::Limits;
+use crease_core::limits::work_of;
 use crease_core::local::Form;
 use crease_core::number::Rational;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -62,8 +64,10 @@ pub(crate) struct Signs {
 }
 
 impl Signs {
-    /// The atoms for the question whether h, which is not zero and has relus, can be positive or negative; no more are split than `most`.
-    pub fn new(relus: &Relus, h: &Form, most: usize) -> Signs {
+    /// The atoms for the question whether h, which is not zero and has relus, can be positive or negative; no more are split than the limits
+    /// say. Once they say stop, nothing more is split: what that leaves is of no use.
+    pub fn new(relus: &Relus, h: &Form, limits: &Limits) -> Signs {
+        let most = limits.oracles.atoms;
         let mut signs = Signs { phases: vec![0; relus.arguments.len()], ..Signs::default() };
         let mut queue: VecDeque<i32> = VecDeque::new();
         signs.root = [h.clone(), h.negated()].map(|f| signs.literal(&f, relus, &mut queue));
@@ -80,6 +84,13 @@ impl Signs {
         }
         let mut leaves: Vec<i32> = Vec::new();
         while let Some(atom) = queue.pop_front() {
+            let work = match signs.meaning(atom) {
+                Meaning::Positive(f) => f.terms().iter().map(|t| 4 + 4 * work_of(&t.1)).sum(),
+                Meaning::Phase(_) => 1,
+            };
+            if !limits.go_on(16 + work) {
+                return signs;
+            }
             match signs.parts(atom, relus) {
                 Some((relu, both, parts)) if signs.atoms.len() < most => {
                     let parts = parts.map(|f| match f.is_zero() {

@@ -15,6 +15,7 @@ use super::relus::Relus;
 use super::signs::{Meaning, Part, Signs, components};
 use crate::cone::{Cone, Conflict, Forms, Half, Halt};
 use batsat::{Lit, Theory, TheoryArg, Var, lbool};
+use crease_core::Limits;
 use crease_core::local::{Form, Sum};
 use crease_core::number::Rational;
 use std::cell::RefCell;
@@ -61,8 +62,8 @@ pub(crate) struct Arithmetic<'a> {
     levels: Vec<Level>,
     /// A direction along which h is not zero.
     found: &'a RefCell<Option<Vec<Rational>>>,
-    /// Whether there is time.
-    go_on: &'a dyn Fn() -> bool,
+    /// What the arithmetic is charged to.
+    limits: &'a Limits,
     /// Lemmas so far.
     pub lemmas: u64,
     /// Linear programs of final checks so far.
@@ -77,7 +78,7 @@ impl<'a> Arithmetic<'a> {
         variables: &'a [Var],
         record: Option<&'a RefCell<Record>>,
         found: &'a RefCell<Option<Vec<Rational>>>,
-        go_on: &'a dyn Fn() -> bool,
+        limits: &'a Limits,
     ) -> Self {
         let n = relus.dimension + relus.arguments.len();
         let mut arithmetic = Arithmetic {
@@ -87,12 +88,12 @@ impl<'a> Arithmetic<'a> {
             variables,
             record,
             forms: Forms::new(n),
-            cone: Cone::new(n),
+            cone: Cone::new(n, limits),
             sources: Vec::new(),
             seen: 0,
             levels: Vec::new(),
             found,
-            go_on,
+            limits,
             lemmas: 0,
             programs: 0,
         };
@@ -143,7 +144,7 @@ impl<'a> Arithmetic<'a> {
         if self.sources.len() == before {
             return None;
         }
-        match self.cone.glance(&self.forms, self.go_on) {
+        match self.cone.glance(&self.forms) {
             Err(conflict) => Some(self.explain(&conflict)),
             Ok(()) => {
                 self.try_point();
@@ -207,6 +208,10 @@ impl<'a> Arithmetic<'a> {
     /// Whether h is not zero along the direction at which the floats stand: seen in floats, then decided exactly.
     fn try_point(&mut self) {
         let p = self.relus.dimension;
+        let terms: usize = self.relus.arguments.iter().map(|w| w.terms().len()).sum();
+        if !self.limits.go_on(1 + terms as u64 / 2) {
+            return;
+        }
         let mut values = self.cone.point()[..p].to_vec();
         let at = |f: &Form, values: &[f64]| f.terms().iter().map(|(v, c)| c.to_f64() * values[*v]).sum::<f64>();
         for w in &self.relus.arguments {
@@ -265,17 +270,25 @@ impl<'a> Arithmetic<'a> {
     /// every phase is assigned: finds it, or returns a clause.
     fn decide(&mut self, literals: &[i32], value: impl Fn(i32) -> bool) -> Option<Vec<i32>> {
         let p = self.relus.dimension;
-        let (mut forms, mut cone) = (Forms::new(p), Cone::new(p));
+        let (mut forms, mut cone) = (Forms::new(p), Cone::new(p, self.limits));
         let mut sources: Vec<(i32, Rational)> = Vec::new();
         // relus as forms in the direction
         let mut linear: Vec<Form> = Vec::with_capacity(self.relus.arguments.len());
         let reduced = |f: &Form, linear: &[Form]| f.replaced(p, |j| &linear[j]);
         for (j, w) in self.relus.arguments.iter().enumerate() {
+            let inside = w.beyond(p).map(|(j, _)| linear[j].terms().len() as u64).sum::<u64>();
+            if !self.limits.go_on(1 + 4 * (w.terms().len() as u64 + inside)) {
+                return None;
+            }
             let on = self.signs.phase(j as u32).is_some_and(&value);
             linear.push(if on { reduced(w, &linear) } else { Form::default() });
         }
         for &l in literals {
             let (f, strict) = self.stated(l);
+            let inside = f.beyond(p).map(|(j, _)| linear[j].terms().len() as u64).sum::<u64>();
+            if !self.limits.go_on(1 + 8 * (f.terms().len() as u64 + inside)) {
+                return None;
+            }
             match forms.intern(&reduced(&f, &linear)) {
                 Some((signed, factor)) => {
                     sources.push((l, factor));
@@ -286,7 +299,7 @@ impl<'a> Arithmetic<'a> {
                 None => {}
             }
         }
-        let result = cone.witness(&forms, self.go_on);
+        let result = cone.witness(&forms);
         self.programs += cone.work().programs;
         match result {
             Ok(direction) => {

@@ -137,6 +137,8 @@ fn graver(a: Option<EnumerateLimit>, b: Option<EnumerateLimit>) -> Option<Enumer
         | EnumerateLimit::Gradients(_)
         | EnumerateLimit::Time
         | EnumerateLimit::Stopped
+        | EnumerateLimit::Work
+        | EnumerateLimit::Memory
         | EnumerateLimit::TooLarge => true,
         EnumerateLimit::FirstOrder | EnumerateLimit::Enclosed(_) | EnumerateLimit::Infinite | EnumerateLimit::Round => {
             false

@@ -60,6 +60,12 @@ pub enum EnumerateLimit {
     /// Somebody stopped it.
     #[error("it was stopped")]
     Stopped,
+    /// [`Limits::work`].
+    #[error("the limit of work was reached")]
+    Work,
+    /// [`Limits::memory`].
+    #[error("the limit of memory was reached")]
+    Memory,
     /// The normal form of the model is too large. One gradient is returned.
     #[error("the local model has too many terms")]
     TooLarge,
@@ -83,6 +89,8 @@ impl EnumerateLimit {
         match stop {
             Stop::Time => EnumerateLimit::Time,
             Stop::Cancelled => EnumerateLimit::Stopped,
+            Stop::Work => EnumerateLimit::Work,
+            Stop::Memory => EnumerateLimit::Memory,
         }
     }
 }
@@ -226,6 +234,12 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
+    /// An empty list, for this reason.
+    fn none(limit: Option<EnumerateLimit>) -> Self {
+        let work = EnumerateWork::default();
+        Neighbours { gradients: Vec::new(), cells: 0, limit, exact: true, work, all_vertices: false }
+    }
+
     /// Whether the list is known to hold all neighbouring gradients: no limit was reached, and the model is exact.
     pub fn complete(&self) -> bool {
         self.limit.is_none()
@@ -272,6 +286,11 @@ impl Session<'_> {
             Way::Tree(normal) => normal,
             Way::Enclosed(_) | Way::One if !cube.is_whole() => return Err(OracleError::Cube),
             Way::Enclosed(bits) => return enclosed(self, limits, bits, tell),
+            // what it takes too long to make is not too large
+            Way::One if limits.stopped().or_else(|| self.token().stopped()).is_some() => {
+                let stop = limits.stopped().or_else(|| self.token().stopped());
+                return Ok(Neighbours::none(stop.map(EnumerateLimit::of)));
+            }
             Way::One => {
                 let one = Neighbour::of(self.clarke_element(1)?);
                 tell(EnumerateEvent::Gradient(&one));
@@ -285,6 +304,7 @@ impl Session<'_> {
                 });
             }
         };
+        let limits = &limits.metered();
         let model = self.model();
         let all_taken = model.has_affine_kinks() || model.has_kinks_around() && independent(&normal);
         let all_vertices = bends_one_way(&normal);
@@ -403,7 +423,7 @@ fn enclosed(
 fn only_norms(session: &Session<'_>, from: NodeId) -> bool {
     let (model, below) = (session.model(), session.nodes_below(from));
     let mut round = vec![false; model.len()];
-    let mut left = session.limits().norms;
+    let mut left = session.token().steps_of(session.limits().norms);
     let mut plain = |n: NodeId| backward_sparse(model, [(n, Rational::ONE)], |_, _| None, &mut left);
     (0..model.len()).filter(|&i| below[i]).all(|i| {
         let node = model.node(model.node_id(i));

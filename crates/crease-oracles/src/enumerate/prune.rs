@@ -6,6 +6,7 @@
 
 use super::is_alone;
 use crate::graph::{Path, shortest_path};
+use crease_core::Limits;
 use crease_core::local::{Form, NormalForm, NormalKink, Sum};
 use crease_core::number::{Field61, Number, Rational};
 use crease_core::random::SplitMix64;
@@ -61,8 +62,11 @@ impl<'n> Pruner<'n> {
     }
 
     /// Whether the kinks from this one on cannot change the gradient, given the forms of those before.
-    pub fn is_settled(&mut self, from: usize, forms: &[Rc<Form>]) -> bool {
-        self.sweep(0, from) == self.sweep(1, from) && self.is_single(from, forms)
+    pub fn is_settled(&mut self, from: usize, forms: &[Rc<Form>], limits: &Limits) -> bool {
+        let uses = |k: &Vec<Mixed>| k[from..].iter().map(|m| 1 + m.uses.len() as u64).sum::<u64>();
+        limits.go_on(uses(&self.choices[0]) / 2)
+            && self.sweep(0, from) == self.sweep(1, from)
+            && self.is_single(from, forms, limits)
     }
 
     fn sweep(&mut self, choice: usize, from: usize) -> Field61 {
@@ -77,7 +81,15 @@ impl<'n> Pruner<'n> {
         value(output, swept)
     }
 
-    fn is_single(&self, from: usize, forms: &[Rc<Form>]) -> bool {
+    fn is_single(&self, from: usize, forms: &[Rc<Form>], limits: &Limits) -> bool {
+        let p = self.normal.dimension;
+        let inside =
+            |f: &Form| f.beyond(p).filter(|(k, _)| *k < from).map(|(k, _)| forms[k].terms().len()).sum::<usize>();
+        let terms = |f: &Form| -> usize { f.terms().len() + inside(f) };
+        let all = self.normal.kinks[from..].iter().flat_map(|k| &k.forms).chain(&self.normal.outputs);
+        if !limits.go_on(4 * all.map(terms).sum::<usize>() as u64) {
+            return false;
+        }
         let kinks = self.normal.kinks[from..].iter().map(|k| NormalKink {
             forms: k.forms.iter().map(|f| self.rest(f, from, forms)).collect(),
             members: k.members.clone(),
@@ -85,7 +97,7 @@ impl<'n> Pruner<'n> {
         });
         let outputs = self.normal.outputs.iter().map(|f| self.rest(f, from, forms)).collect();
         let left = NormalForm { dimension: self.normal.dimension, kinks: kinks.collect(), outputs };
-        matches!(shortest_path(&left, 0, GRAPH_STEPS), Path::None)
+        matches!(shortest_path(&left, 0, limits.steps_of(GRAPH_STEPS)), Path::None)
     }
 
     /// A form with the kinks before this one replaced by what they have become, and the others counted from it.

@@ -19,6 +19,9 @@ use std::rc::Rc;
 /// After how many nodes the clock is looked at and progress is told.
 const BREATH: u64 = 64;
 
+/// The units of work that a node takes by itself.
+const NODE: u64 = 32;
+
 /// From how many members on the clock is looked at for each of them.
 const MANY: usize = 100;
 
@@ -133,7 +136,7 @@ impl<'n, 't> Tree<'n, 't> {
             signs: Signs::default(),
             decided: vec![Rc::default(); n],
             sums: vec![sum; n + 1],
-            cone: Cone::new(p),
+            cone: Cone::new(p, limits),
             synced: 0,
             circuits: Circuits::default(),
             walker: Walker::default(),
@@ -244,7 +247,7 @@ impl<'n, 't> Tree<'n, 't> {
                 return self.cell(at, gradient, &witness);
             }
             if let Some(pruner) = &mut self.pruner
-                && pruner.is_settled(at, &self.decided)
+                && pruner.is_settled(at, &self.decided, self.limits)
             {
                 let gradient = pruner.gradient(at, &self.decided);
                 return self.cell(at, gradient, &witness);
@@ -275,9 +278,19 @@ impl<'n, 't> Tree<'n, 't> {
     fn breathe(&mut self) -> Result<(), Limit> {
         self.nodes += 1;
         if !self.nodes.is_multiple_of(BREATH) {
-            return Ok(());
+            return self.charge(NODE);
         }
         self.look()
+    }
+
+    fn charge(&self, units: u64) -> Result<(), Limit> {
+        self.limits.charge(units).map_err(Limit::of)
+    }
+
+    /// The units of work that a look at the half-spaces of the path takes.
+    fn work_of_path(&self) -> u64 {
+        let terms = |h: &Half| 1 + self.forms.exact(h.form).terms().len() as u64;
+        self.path.iter().map(terms).sum::<u64>() / 4
     }
 
     /// Looks at the clock, and tells how far it is.
@@ -337,8 +350,16 @@ impl<'n, 't> Tree<'n, 't> {
                 return Err(Limit::Gradients(self.limits.gradients));
             }
             match self.direction(at, witness, opposite) {
-                Some(direction) => (self.tell)(Event::Gradient(self.found.add(gradient, direction))),
-                None => self.left_out = true,
+                Some(direction) => {
+                    let bytes = 2 * gradient.len() * size_of::<Rational>();
+                    self.limits.hold(bytes).map_err(Limit::of)?;
+                    (self.tell)(Event::Gradient(self.found.add(gradient, direction)));
+                }
+                None => {
+                    // not looked for to the end
+                    self.charge(0)?;
+                    self.left_out = true;
+                }
             }
         }
         self.cells += 1;
@@ -352,7 +373,7 @@ impl<'n, 't> Tree<'n, 't> {
     fn direction(&mut self, at: usize, witness: &Witness, opposite: bool) -> Option<Vec<Rational>> {
         let turned = |d: Vec<Rational>| if opposite { d.iter().map(|x| -x).collect() } else { d };
         let first = match witness {
-            Witness::Float(d) => direction_near(&self.forms, &self.path, d, 0)
+            Witness::Float(d) => direction_near(&self.forms, &self.path, d, 0, self.limits)
                 .unwrap_or_else(|| d.iter().filter_map(|&x| Rational::from_f64(x)).collect()),
             Witness::Exact(d) => d.to_vec(),
         };
@@ -367,7 +388,8 @@ impl<'n, 't> Tree<'n, 't> {
                 let shake = size / f64::from(1 << (attempt / 2));
                 let mut draw = || shake * ((random.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0);
                 let near: Vec<f64> = from.iter().map(|x| x + draw()).collect();
-                let Some(found) = direction_near(&self.forms, &self.path, &near, attempt as usize / 4) else {
+                let Some(found) = direction_near(&self.forms, &self.path, &near, attempt as usize / 4, self.limits)
+                else {
                     continue;
                 };
                 let found = turned(found);
@@ -409,6 +431,10 @@ impl<'n, 't> Tree<'n, 't> {
             Some(question) => question.clone(),
             None => {
                 let normal = self.normal;
+                let inside =
+                    |f: &Form| f.beyond(normal.dimension).map(|(k, _)| self.decided[k].terms().len()).sum::<usize>();
+                let terms = |f: &Form| -> usize { f.terms().len() + inside(f) };
+                self.charge(4 * normal.kinks[k].forms.iter().map(terms).sum::<usize>() as u64)?;
                 // what its forms are once the kinks that they use are decided
                 let reduced = |f: &Form| Rc::new(f.replaced(normal.dimension, |k| &self.decided[k]));
                 let members = normal.kinks[k].forms.iter().map(reduced).collect();
@@ -458,6 +484,7 @@ impl<'n, 't> Tree<'n, 't> {
             let mut known: HashSet<Half> = HashSet::new();
             let mut lost = false;
             for i in (0..members.len()).filter(|&i| i != j) {
+                self.charge(2 + (members[i].terms().len() + members[j].terms().len()) as u64)?;
                 let Some(signed) = self.pair(k, members, j, i) else { continue };
                 match (self.signs.of(signed.form), signed.negative) {
                     (1, true) | (-1, false) => {
@@ -515,6 +542,7 @@ impl<'n, 't> Tree<'n, 't> {
     /// A direction of the cone that also lies in these half-spaces, if there is one.
     fn reach(&mut self, halves: &[Half], from: &Witness) -> Result<Option<Witness>, Limit> {
         self.work.questions += 1;
+        self.charge(NODE + self.work_of_path() + halves.len() as u64)?;
         if self.is_refuted(halves) {
             self.work.refuted += 1;
             return Ok(None);
@@ -553,12 +581,11 @@ impl<'n, 't> Tree<'n, 't> {
     }
 
     fn solve(&mut self) -> Result<Witness, Halt> {
-        let go_on = || self.limits.stopped().is_none();
-        self.cone.check_quick(&self.forms, &go_on)?;
+        self.cone.check_quick(&self.forms)?;
         if let Some(w) = Witness::float(&self.forms, self.cone.point(), self.cone.halves().iter()) {
             return Ok(w);
         }
-        let exact = self.cone.witness(&self.forms, &go_on)?;
+        let exact = self.cone.witness(&self.forms)?;
         let near: Vec<f64> = exact.iter().map(Rational::to_f64).collect();
         let float = Witness::float(&self.forms, &near, self.cone.halves().iter());
         Ok(float.unwrap_or_else(|| Witness::Exact(exact.into())))

@@ -229,7 +229,7 @@ fn answer(session: &Session<'_>, options: &Options, limits: &Limits) -> Result<A
     let mut limited = match &decision.verdict {
         Verdict::Yes(_) | Verdict::No(_) => false,
         Verdict::Unknown { limit, .. } => match limit {
-            Limit::Conflicts(_) | Limit::Time | Limit::Stopped | Limit::Bits(_) => true,
+            Limit::Conflicts(_) | Limit::Time | Limit::Stopped | Limit::Work | Limit::Memory | Limit::Bits(_) => true,
             // no flag or option moves that one
             Limit::TooLarge => false,
         },
@@ -242,7 +242,7 @@ fn answer(session: &Session<'_>, options: &Options, limits: &Limits) -> Result<A
             // by chance is not for certain
             Ok(known) if known.is_singleton() && !known.proved => None,
             Ok(known) => Some(known.is_singleton()),
-            Err(OracleError::Undecided { .. }) => {
+            Err(OracleError::Undecided { .. } | OracleError::Stopped(_)) => {
                 limited = true;
                 None
             }
@@ -257,7 +257,11 @@ fn answer(session: &Session<'_>, options: &Options, limits: &Limits) -> Result<A
         // a convention that is no choice of members, such as equal parts of a sort, has no gradient here
         let weights: Option<Vec<_>> = session.model().kinks().iter().map(|k| k.weights(selection)).collect();
         if let Some(weights) = weights {
-            presets.push((name.clone(), session.gradient_at_choices(&weights)?));
+            match session.gradient_at_choices(&weights) {
+                Ok(gradient) => presets.push((name.clone(), gradient)),
+                Err(OracleError::Stopped(_)) => limited = true,
+                Err(e) => return Err(e),
+            }
         }
     }
     Ok(Answer { singleton, decision, certified, presets, limited })
@@ -305,13 +309,10 @@ impl Answer {
 /// Whether a limit is why there is no local model, so that there may be one with others.
 fn no_model(e: &LocalError) -> bool {
     match e {
-        LocalError::Undecided { .. } | LocalError::Inline(_) => true,
+        LocalError::Stopped(_) | LocalError::Undecided { .. } | LocalError::Inline(_) => true,
         LocalError::Run(e) => matches!(
             e.fault,
-            RunFault::TooLong { .. }
-                | RunFault::TooLarge { .. }
-                | RunFault::Stopped(_)
-                | RunFault::Number(NumberError::Undecided)
+            RunFault::TooLong { .. } | RunFault::TooLarge { .. } | RunFault::Number(NumberError::Undecided)
         ),
         _ => false,
     }
@@ -319,7 +320,8 @@ fn no_model(e: &LocalError) -> bool {
 
 /// The same of an oracle.
 fn no_answer(e: &OracleError) -> bool {
-    matches!(e, OracleError::Undecided { .. } | OracleError::Number(NumberError::Undecided))
+    use OracleError::{Number, Stopped, Undecided};
+    matches!(e, Undecided { .. } | Stopped(_) | Number(NumberError::Undecided))
 }
 
 fn reason(limit: &Limit, options: &Options) -> String {

@@ -1,7 +1,7 @@
 //! All neighbouring gradients, which of them are vertices, and what follows for a vector or for 0.
 
 use super::at::At;
-use super::contains::{Contains, combination, json_weights};
+use super::contains::{Contains, combination, json_weights, undecided_if_stopped};
 use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Apart, Rows};
 use crease_core::{Program, Rational};
@@ -68,6 +68,7 @@ pub fn all_gradients<'p>(
     ask: &Ask<'_>,
     mut tell: impl FnMut(&At<'p>, Event<'_>),
 ) -> Result<Neighbourhood<'p>, InspectError> {
+    let ask = &ask.started();
     let (at, output) = at_output(program, point, ask)?;
     // what is asked about the list takes time, too
     let limits = ask.limits.part(if wanted.contains.is_some() || wanted.stationary { LISTING } else { 1.0 });
@@ -94,6 +95,7 @@ pub fn cubes(
     wanted: usize,
     ask: &Ask<'_>,
 ) -> Result<Vec<Cube>, InspectError> {
+    let ask = &ask.started();
     Ok(at_output(program, point, ask)?.0.session().cubes(of, wanted, &ask.limits)?)
 }
 
@@ -104,6 +106,7 @@ pub fn gradients_in(
     cube: &Cube,
     ask: &Ask<'_>,
 ) -> Result<Neighbours, InspectError> {
+    let ask = &ask.started();
     Ok(at_output(program, point, ask)?.0.session().neighbouring_gradients_in(cube, &ask.limits, |_| ())?)
 }
 
@@ -116,6 +119,7 @@ pub fn united_gradients<'p>(
     wanted: &Wanted,
     ask: &Ask<'_>,
 ) -> Result<Neighbourhood<'p>, InspectError> {
+    let ask = &ask.started();
     let (at, output) = at_output(program, point, ask)?;
     let found = Neighbours::united(parts, missing, &ask.limits);
     Neighbourhood::new(at, output, found, wanted, ask, |_, _| ())
@@ -148,7 +152,7 @@ impl<'p> Neighbourhood<'p> {
     ) -> Result<Self, InspectError> {
         let contains = match &wanted.contains {
             Some(vector) => {
-                let place = at.session().membership_among(&found, vector, &ask.limits)?;
+                let place = undecided_if_stopped(at.session().membership_among(&found, vector, &ask.limits))?;
                 Some(Contains::new(&at, vector.clone(), place, &found.gradients, ask)?)
             }
             None => None,

@@ -4,6 +4,7 @@ use super::numbers::Answer;
 use super::{Ask, InspectError};
 use crate::show::{self, Apart, Enclosed, Rows};
 use crease_core::Limits;
+use crease_core::limits::Stop;
 use crease_core::local::{ActiveKink, Exactness, LocalError, LocalModel, Precision, localize_within};
 use crease_core::number::Mixed;
 use crease_core::{Number, Program, Rational, Shape, Site, Tensor};
@@ -124,7 +125,7 @@ impl<'p> At<'p> {
         precision: Precision,
         limits: &Limits,
     ) -> Result<Self, InspectError> {
-        let point = point.inputs(program)?;
+        let (point, limits) = (point.inputs(program)?, &limits.metered());
         let session = Session::owning(localize_within(program, &point, precision, limits)?, 0).within(limits);
         Ok(At { program: Cow::Borrowed(program), point, session, limits: limits.clone() })
     }
@@ -498,17 +499,23 @@ pub(crate) fn grouped<'m>(lines: impl IntoIterator<Item = (&'m ActiveKink, Vec<S
 pub struct Undecided {
     /// What could not be told, and where.
     pub why: String,
-    /// With how many bits.
+    /// With how many bits; 0 if it was stopped before.
     pub bits: u32,
 }
 
 impl Undecided {
+    /// That it was stopped.
+    pub(crate) fn stopped(stop: Stop) -> Undecided {
+        Undecided { why: stop.to_string(), bits: 0 }
+    }
+
     /// The reason, if an error is that.
     pub(crate) fn from_error(e: InspectError) -> Result<Undecided, InspectError> {
         match e {
             InspectError::Local(LocalError::Undecided { site, what, bits }) => {
                 Ok(Undecided { why: format!("{what}, in {}, with {bits} bits", site.text()), bits })
             }
+            InspectError::Stopped(stop) => Ok(Undecided::stopped(stop)),
             other => Err(other),
         }
     }
@@ -521,13 +528,14 @@ impl Undecided {
 
     /// With an empty list of what an answer would be shown by.
     pub(crate) fn json(&self, shown_by: &str) -> Value {
-        show::object([
+        let mut members = vec![
             ("verdict", Value::from("unknown")),
             (shown_by, Value::Array(Vec::new())),
             ("limit", (&*self.why).into()),
-            ("bits", self.bits.into()),
-            ("certain", false.into()),
-        ])
+        ];
+        members.extend((self.bits > 0).then(|| ("bits", self.bits.into())));
+        members.push(("certain", false.into()));
+        show::object(members)
     }
 }
 

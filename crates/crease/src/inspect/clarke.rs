@@ -38,6 +38,7 @@ pub fn clarke<'p>(
     point: &(impl Coordinates + ?Sized),
     ask: &Ask<'_>,
 ) -> Result<Clarke<'p>, InspectError> {
+    let ask = &ask.started();
     // what cannot be counted is refused before it is taken apart, which may take longer
     let price = cost_within(program, &ask.limits)?.at(&Prices::unit());
     let mut at = At::new(program, point, ask)?;

@@ -1,7 +1,7 @@
 //! The conservative gradient of automatic differentiation: a singleton or not, and which choices show that.
 
 use super::at::{At, SHOWN, Undecided, choice, texts};
-use super::contains::Contains;
+use super::contains::{Contains, undecided_if_stopped};
 use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Apart, Rows};
 use crease_core::local::LocalModel;
@@ -46,6 +46,7 @@ pub fn conservative<'p>(
     contains: Option<Vec<Rational>>,
     ask: &Ask<'_>,
 ) -> Result<Conservative<'p>, InspectError> {
+    let ask = &ask.started();
     let mut at = match At::new(program, point, ask) {
         Ok(at) => at,
         Err(e) => return Ok(Conservative { answer: Err(Undecided::from_error(e)?) }),
@@ -58,6 +59,7 @@ pub fn conservative<'p>(
                 let close = known.elements.iter().all(|e| accurate_vector(bits, &e.gradient, e.radius.as_deref()));
                 Ok((Ok(known), !close))
             }
+            Err(OracleError::Stopped(stop)) => Ok((Err(Undecided::stopped(stop)), false)),
             Err(e @ OracleError::Undecided { .. }) => Ok((Err(Undecided { why: e.to_string(), bits }), true)),
             Err(e) => Err(e),
         }
@@ -68,7 +70,7 @@ pub fn conservative<'p>(
     };
     let asked = match contains {
         Some(vector) => {
-            let found = at.session().membership(&vector, ask.directions)?;
+            let found = undecided_if_stopped(at.session().membership(&vector, ask.directions))?;
             Some(Contains::new(&at, vector, found, &[], ask)?)
         }
         None => None,

@@ -152,6 +152,14 @@ impl Tolerance<'_> {
     }
 }
 
+/// Where a vector lies, or that it was not decided before it was stopped.
+pub(crate) fn undecided_if_stopped(found: Result<Membership, OracleError>) -> Result<Membership, OracleError> {
+    match found {
+        Err(OracleError::Stopped(_)) => Ok(Membership::NotDecided),
+        found => found,
+    }
+}
+
 impl Contains {
     /// Where a vector lies, given where it lies exactly, and the gradients of which a list is there.
     pub(crate) fn new(

@@ -48,6 +48,7 @@ pub fn differentiable<'p>(
     point: &(impl Coordinates + ?Sized),
     ask: &Ask<'_>,
 ) -> Result<Differentiable<'p>, InspectError> {
+    let ask = &ask.started();
     let mut at = match At::new(program, point, ask) {
         Ok(at) => at,
         Err(e) => {
@@ -93,6 +94,7 @@ pub fn differentiable_in(
     cube: &SignCube,
     ask: &Ask<'_>,
 ) -> Result<SearchPart, InspectError> {
+    let ask = &ask.started();
     let mut at = At::new(program, point, ask)?;
     at.scalar_output("differentiability", ask.output)?;
     Ok(at.session().differentiable_in(cube, &effort(ask))?)
@@ -106,6 +108,7 @@ pub fn differentiable_united<'p>(
     missing: Option<Limit>,
     ask: &Ask<'_>,
 ) -> Result<Differentiable<'p>, InspectError> {
+    let ask = &ask.started();
     let mut at = At::new(program, point, ask)?;
     let (output, _) = at.scalar_output("differentiability", ask.output)?;
     let decision = at.session().differentiable_united(parts, missing, &effort(ask))?;

@@ -45,6 +45,7 @@ pub fn directional<'p>(
     directions: &[Vec<Rational>],
     ask: &Ask<'_>,
 ) -> Result<Directional<'p>, InspectError> {
+    let ask = &ask.started();
     let directions = directions.to_vec();
     if ask.numbers == Numbers::Float
         && let Some(how) = in_floats(program, &point.inputs(program)?, &directions, ask)?
@@ -55,7 +56,10 @@ pub fn directional<'p>(
     let derivatives = at.ask(|session| {
         let model = session.model();
         let wrong = |d: &[Rational]| OracleError::Dimension { expected: model.dimension(), got: d.len() };
-        let along = |d: &Vec<Rational>| model.along(d).ok_or_else(|| wrong(d));
+        let along = |d: &Vec<Rational>| {
+            let along = model.along_within(d, &ask.limits).map_err(OracleError::Stopped)?;
+            along.ok_or_else(|| wrong(d))
+        };
         let all = directions.iter().map(along).collect::<Result<Vec<_>, _>>()?;
         let close = accurate(model.precision().bits, all.iter().flatten());
         Ok((all, !close))

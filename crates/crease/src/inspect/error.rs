@@ -3,6 +3,7 @@
 use super::numbers::FloatBecause;
 use super::proof::ProofError;
 use crease_core::differentiate::DiffError;
+use crease_core::limits::Stop;
 use crease_core::local::LocalError;
 use crease_core::{CasesError, NumberError, RunError, RunFault, Site};
 use crease_formats::PointError;
@@ -21,6 +22,8 @@ use crease_oracles::OracleError;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InspectError {
+    /// A limit was reached, or somebody stopped it, before there was an answer.
+    Stopped(Stop),
     /// A run failed.
     Run {
         /// How.
@@ -45,6 +48,22 @@ pub enum InspectError {
 }
 
 impl InspectError {
+    /// What ended it, if it is no property of the program but that a limit was reached or somebody stopped it.
+    pub fn stop(&self) -> Option<Stop> {
+        match self {
+            InspectError::Stopped(stop) | InspectError::Oracle(OracleError::Stopped(stop)) => Some(*stop),
+            InspectError::Run { error, .. } => error.stop(),
+            InspectError::Local(e) => e.stop(),
+            InspectError::Diff(e) => e.stop(),
+            InspectError::Oracle(_) | InspectError::Point(_) | InspectError::Proof(_) | InspectError::Other(_) => None,
+        }
+    }
+
+    /// The same error, [stopped](InspectError::Stopped) if it is that in some other form.
+    pub(crate) fn settled(self) -> Self {
+        self.stop().map_or(self, InspectError::Stopped)
+    }
+
     /// What is wrong, in one line, without the place and without advice.
     pub fn message(&self) -> String {
         match self {
@@ -54,6 +73,7 @@ impl InspectError {
                     run_message(&error.fault)
                 )
             }
+            InspectError::Stopped(stop) => format!("there is no answer yet: {stop}"),
             InspectError::Run { error, .. } | InspectError::Local(LocalError::Run(error)) => run_message(&error.fault),
             InspectError::Local(LocalError::Discontinuous { why, .. }) => {
                 format!("not continuous at this point: {why}")
@@ -102,7 +122,7 @@ impl InspectError {
                 Some("more bits may tell, with --max-bits; they never can if two equal numbers come about differently")
             }
             InspectError::Local(_) | InspectError::Oracle(_) | InspectError::Diff(_) | InspectError::Point(_) => None,
-            InspectError::Proof(_) | InspectError::Other(_) => None,
+            InspectError::Stopped(_) | InspectError::Proof(_) | InspectError::Other(_) => None,
         }
     }
 
@@ -118,7 +138,7 @@ impl InspectError {
                 | LocalError::Undecided { site, .. },
             ) => Some(site),
             InspectError::Local(_) | InspectError::Oracle(_) | InspectError::Diff(_) | InspectError::Point(_) => None,
-            InspectError::Proof(_) | InspectError::Other(_) => None,
+            InspectError::Stopped(_) | InspectError::Proof(_) | InspectError::Other(_) => None,
         }
     }
 }
@@ -178,7 +198,7 @@ macro_rules! from {
     ($($variant:ident: $error:ty),*) => {$(
         impl From<$error> for InspectError {
             fn from(e: $error) -> Self {
-                InspectError::$variant(e)
+                InspectError::$variant(e).settled()
             }
         }
     )*};
@@ -186,7 +206,7 @@ macro_rules! from {
 
 impl From<CasesError> for InspectError {
     fn from(e: CasesError) -> Self {
-        InspectError::Diff(e.into())
+        InspectError::Diff(e.into()).settled()
     }
 }
 

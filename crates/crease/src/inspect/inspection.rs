@@ -4,7 +4,7 @@ use super::joints::{JointVerdict, Joints};
 use super::meaning::Meaning;
 use super::numbers::{Answer, Computed, Task};
 use super::ties;
-use super::{Ask, Coordinates, InspectError, Status};
+use super::{Ask, Beside, Coordinates, InspectError, Status};
 use crate::show::{self, Rows, width};
 use crease_core::cost::{Prices, cost_within};
 use crease_core::differentiate::{How, Mode, backprop, forprop, jacobian};
@@ -16,7 +16,6 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// Differentiates a program at a point, and says what the answer is.
 ///
@@ -41,6 +40,7 @@ pub fn inspect<'p>(
     point: &(impl Coordinates + ?Sized),
     ask: &Ask<'_>,
 ) -> Result<Inspection<'p>, InspectError> {
+    let ask = &ask.started();
     let inputs = point.inputs(program)?;
     let limits = Limits { equations: ask.how.max_equations.unwrap_or(ask.limits.equations), ..ask.limits.clone() };
     // what cannot be counted is refused before it is differentiated, which may take longer
@@ -82,7 +82,7 @@ pub fn inspect<'p>(
     };
     let (how, directions, jacobian) = (ask.how.clone(), ask.directions, ask.jacobian);
     // whoever judges a vector does so when the time for the question is long over: cells bound that search, and it is cancelled as the question is
-    let search = Limits { cells: ask.limits.cells.min(ask.beside.0), deadline: None, ..ask.limits.clone() };
+    let search = Limits { cells: ask.limits.cells.min(ask.beside.conflicts), deadline: None, ..ask.limits.clone() };
     let (only, right) = (None, None);
     let later = Later { inputs, seed: ask.seed, proof: ask.proof, beside: ask.beside, asked: OnceLock::new() };
     let mut inspection = Inspection {
@@ -186,7 +186,7 @@ struct Later {
     inputs: Vec<Tensor<Rational>>,
     seed: u64,
     proof: bool,
-    beside: (u64, Duration),
+    beside: Beside,
     asked: OnceLock<Meaning>,
 }
 

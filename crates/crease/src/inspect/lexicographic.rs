@@ -53,6 +53,7 @@ pub fn lexicographic<'p>(
     basis: &Basis,
     ask: &Ask<'_>,
 ) -> Result<Lexicographic<'p>, InspectError> {
+    let ask = &ask.started();
     // what cannot be counted is refused before it is taken apart, which may take longer
     let price = cost_within(program, &ask.limits)?.at(&Prices::unit());
     let mut at = At::new(program, point, ask)?;

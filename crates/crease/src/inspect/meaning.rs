@@ -66,23 +66,29 @@ impl std::ops::Deref for Known {
 }
 
 /// Asks everything, and whether more bits would make the answers better.
-fn answers(session: &Session<'_>, joints: bool, asked: &Ask<'_>) -> Result<(Answers, bool), OracleError> {
+fn answers(
+    session: &Session<'_>,
+    joints: bool,
+    asked: &Ask<'_>,
+    limits: &Limits,
+) -> Result<(Answers, bool), OracleError> {
     // what could not be told is worth more bits, and then it is not told
     let told = |e: OracleError| match e {
         e @ OracleError::Undecided { .. } => Ok(one_line(&e.to_string())),
+        OracleError::Stopped(stop) => Ok(stop.to_string()),
         e => Err(e),
     };
     let clarke = session.clarke_element(asked.seed).map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c)))?;
     let conservative = session.conservative().map_or_else(|e| told(e).map(Err), |c| Ok(Ok(c.clone())))?;
-    let limits = asked.search_limits();
+    let limits = limits.clone();
     let effort = Effort { limits, seed: asked.seed, proof: asked.proof, watch: asked.watch, ..Effort::default() };
     let decision = session.differentiable(&effort)?;
     let selection = &asked.how.selection;
     let report = match asked.report {
-        true => Some(KinkReport::new(session, selection, &asked.limits)?),
+        true => unless_stopped(KinkReport::new(session, selection, &asked.limits))?,
         false => None,
     };
-    let selected = if joints { None } else { selected(session, selection)? };
+    let selected = if joints { None } else { unless_stopped(selected(session, selection))?.flatten() };
     let bits = session.model().precision().bits;
     let close = clarke.as_ref().is_ok_and(|c| accurate_vector(bits, &c.gradient, c.radius.as_deref()));
     let open = !close || conservative.is_err();
@@ -93,11 +99,20 @@ fn answers(session: &Session<'_>, joints: bool, asked: &Ask<'_>) -> Result<(Answ
     Ok((Answers { clarke, decision, conservative, report, selected }, open))
 }
 
+/// An answer, or nothing if it was stopped before there was one.
+fn unless_stopped<T>(answer: Result<T, OracleError>) -> Result<Option<T>, OracleError> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(OracleError::Stopped(_)) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
 impl Meaning {
     /// Asks the oracles about a program with one scalar output. Joint programs of the user take part if `joints` says so; the selection
     /// says nothing of them.
     pub(crate) fn of(p: &Program, at: &[Tensor<Rational>], joints: bool, asked: &Ask<'_>) -> Self {
-        let limits = &asked.limits;
+        let limits = &asked.beside_limits();
         let operations = match tally_within(p, limits) {
             Ok(tally) => tally.total().to_u128().unwrap_or(u128::MAX),
             Err(e) => return Meaning::Unknown(format!("not asked: {e}")),
@@ -114,8 +129,13 @@ impl Meaning {
         let afford = u128::from(limits.local_bits) / operations.max(1);
         let afford = u32::try_from(afford).unwrap_or(u32::MAX).max(precision.bits);
         let precision = Precision { limit: precision.limit.min(afford), ..precision };
-        match ask(p, at, 0, precision, limits, |session| answers(session, joints, asked)) {
-            Ok((session, answers)) => Meaning::Known(Box::new(Known { session, answers })),
+        match ask(p, at, 0, precision, limits, |session| answers(session, joints, asked, limits)) {
+            Ok((session, answers)) => {
+                // what is asked of it later is not bound by what was left of the budget
+                let later = Limits { deadline: None, ..asked.limits.started() };
+                Meaning::Known(Box::new(Known { session: session.within(&later), answers }))
+            }
+            Err(AskError::Oracle(OracleError::Stopped(stop))) => Meaning::Unknown(format!("not told: {stop}")),
             Err(AskError::Local(e)) => refused(&e, p),
             Err(AskError::Oracle(e)) => Meaning::Unknown(one_line(&e.to_string())),
         }
@@ -214,6 +234,7 @@ fn refused(e: &LocalError, p: &Program) -> Meaning {
         LocalError::Undecided { site, what, bits } => {
             Meaning::Refused(format!("not decided with {bits} bits: {what}, in {}", site.text()))
         }
+        LocalError::Stopped(stop) => Meaning::Unknown(format!("not told: {stop}")),
         other => Meaning::Unknown(format!("not told: {}", one_line(&other.to_string()))),
     }
 }
@@ -361,7 +382,7 @@ impl Known {
                 (Some(a), Some(b)) => format!("{a} and {b} are both Clarke subgradients"),
                 _ => "Clarke subgradients differ; crease differentiable shows two".into(),
             },
-            Verdict::Unknown { limit: limit @ (Limit::Conflicts(_) | Limit::Time), .. } => {
+            Verdict::Unknown { limit: limit @ (Limit::Conflicts(_) | Limit::Time | Limit::Work), .. } => {
                 format!("{limit}; crease differentiable takes longer")
             }
             Verdict::Unknown { limit, .. } => limit.to_string(),

@@ -98,9 +98,8 @@ pub struct Ask<'a> {
     pub report: bool,
     /// How far to go, and the way to stop it.
     pub limits: Limits,
-    /// Beside a derivative, how many conflicts and how long a search for the verdict may take; [`differentiable()`] takes all that
-    /// the limits allow.
-    pub beside: (u64, Duration),
+    /// What is spent on questions beside a derivative; [`differentiable()`] and the others take all that the limits allow.
+    pub beside: Beside,
     /// Told now and then how far a search for the verdict is.
     pub watch: Option<&'a dyn Fn(&Progress)>,
 }
@@ -119,18 +118,51 @@ impl Default for Ask<'_> {
             proof: true,
             report: false,
             limits: Limits::default(),
-            beside: (2_000, Duration::from_secs(2)),
+            beside: Beside::default(),
             watch: None,
         }
     }
 }
 
-impl Ask<'_> {
-    /// The limits of a search beside a derivative, from now on.
-    fn search_limits(&self) -> Limits {
-        let (conflicts, time) = self.beside;
-        let limits = Limits { conflicts: self.limits.conflicts.min(conflicts), ..self.limits.clone() };
-        limits.within(time)
+/// What is spent on questions beside a derivative.
+///
+/// Work is counted, not timed, so that the same question has the same answer. A deadline in [`Ask::limits`] takes the place of work and time.
+///
+/// ```
+/// use crease::inspect::{Ask, Beside};
+/// let quick = Ask { beside: Beside { work: 1_000_000, ..Beside::default() }, ..Ask::default() };
+/// assert_eq!(quick.beside.conflicts, 2_000);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// The most conflicts of a search for the verdict.
+    pub conflicts: u64,
+    /// The most units of work, as [`Limits::work`] counts them: by default about two seconds.
+    pub work: u64,
+    /// When to give up where units of work take longer than they should.
+    pub time: Duration,
+}
+
+impl Default for Beside {
+    fn default() -> Self {
+        Beside { conflicts: 2_000, work: 150_000_000, time: Duration::from_secs(10) }
+    }
+}
+
+impl<'a> Ask<'a> {
+    /// The same question with nothing spent yet.
+    fn started(&self) -> Ask<'a> {
+        Ask { limits: self.limits.started(), ..self.clone() }
+    }
+
+    /// The limits of questions beside a derivative, from now on.
+    fn beside_limits(&self) -> Limits {
+        let Beside { conflicts, work, time } = self.beside;
+        let limits = Limits { conflicts: self.limits.conflicts.min(conflicts), ..self.limits.metered() };
+        match limits.deadline {
+            Some(_) => limits,
+            None => limits.with_work(work).within(time),
+        }
     }
 }
 

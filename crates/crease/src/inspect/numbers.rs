@@ -366,7 +366,7 @@ impl<'t> Portions<'t> {
             let singular =
                 points.get(f.point).filter(|_| f.of_derivative).and_then(|p| task.singular(p.as_ref(), limits));
             let run = || InspectError::Run { error: f.error, of_derivative: f.of_derivative, float };
-            AtPoint { point: f.point, error: singular.unwrap_or_else(run).into() }
+            AtPoint { point: f.point, error: singular.unwrap_or_else(run).settled().into() }
         };
         let insist = self.numbers == Numbers::Exact;
         // compiled runs keep to the limit too
@@ -380,7 +380,7 @@ impl<'t> Portions<'t> {
         } else if !insist && operations > u128::from(limits.exact_operations) {
             if self.each == u128::MAX { FloatBecause::Uncounted } else { FloatBecause::Many(operations) }
         } else {
-            let budget = if insist { Budget::LONG } else { limits.exact };
+            let budget = limits.affordable(if insist { Budget::LONG } else { limits.exact });
             match points.iter().enumerate().map(|(k, x)| task.exact(k, x.as_ref(), budget, limits)).collect() {
                 Ok(done) => return Ok(done),
                 Err(mut f) => match reason(&f.error) {

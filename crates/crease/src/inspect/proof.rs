@@ -153,14 +153,17 @@ impl Proof<'_> {
         let (_, element) = at.scalar_output("a certificate", ask.output)?;
         // norms that cancel have no part in a certificate
         let oracles = &ask.limits.oracles;
-        let plain = at.model().without_norms_within(element, oracles.squares);
+        let plain = at.model().without_norms_within(element, &ask.limits);
         let (model, element) = plain.as_ref().map_or((at.model(), element), |plain| (plain, 0));
         if !model.is_exact() {
             return Err(ProofError::Enclosed { program: name.into() }.into());
         }
         // the writer of the certificate had as many steps
-        let normal = model.normal_form_within(oracles.graph);
-        let normal = normal.ok_or_else(|| ProofError::TooLarge { program: name.into(), limit: oracles.graph })?;
+        let normal = model.normal_form_within(ask.limits.steps_of(oracles.graph));
+        let normal = normal.ok_or_else(|| match ask.limits.stopped() {
+            Some(stop) => ProofError::Stopped(stop),
+            None => ProofError::TooLarge { program: name.into(), limit: oracles.graph },
+        })?;
         compare(&checked, &normal, element, name)?;
         Ok(Proof { checked, at: Some(at) })
     }

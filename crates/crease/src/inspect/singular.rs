@@ -9,8 +9,8 @@
 use super::InspectError;
 use crease_core::differentiate::{self, How};
 use crease_core::{
-    Arithmetic, Atom, Builder, Limits, Op, Program, Rational, RunError, RunOptions, Shape, Site, Tensor, inline_within,
-    run_with, unroll_within,
+    Arithmetic, Atom, Builder, Limits, Op, Program, Rational, RunError, RunOptions, Shape, Site, Tensor,
+    inline_limited, run_with, unroll_limited,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -53,6 +53,7 @@ pub fn singular_places(
     how: &How,
     limits: &Limits,
 ) -> Result<Vec<Singular>, InspectError> {
+    let limits = &limits.started();
     let mut walk = Walk { how, limits, rules: HashMap::new(), found: Vec::new() };
     // the point is checked, and the run measured, before anything is kept of it
     let outputs = run_with(p, point, walk.options(), &mut crease_core::run::Unobserved).map_err(failed)?;
@@ -62,7 +63,7 @@ pub fn singular_places(
 }
 
 fn failed(error: RunError) -> InspectError {
-    InspectError::Run { error, of_derivative: false, float: None }
+    InspectError::Run { error, of_derivative: false, float: None }.settled()
 }
 
 /// One equation as a program of its own, and what it sends back.
@@ -99,9 +100,8 @@ impl Walk<'_> {
         outputs: Vec<Vec<f64>>,
         depth: usize,
     ) -> Result<Vec<Vec<f64>>, InspectError> {
-        let equations = self.limits.equations;
-        let unrolled = unroll_within(program, equations).map_err(differentiate::DiffError::from)?;
-        let p = &inline_within(&unrolled, equations).map_err(differentiate::DiffError::from)?;
+        let unrolled = unroll_limited(program, self.limits).map_err(differentiate::DiffError::from)?;
+        let p = &inline_limited(&unrolled, self.limits).map_err(differentiate::DiffError::from)?;
         let mut values = inputs;
         for i in 0..p.len() {
             let e = p.equation(i);

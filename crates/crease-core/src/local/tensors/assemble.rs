@@ -270,5 +270,5 @@ fn rest(plan: &Plan, subject: Subject<'_>) -> Result<Option<Apart>, BuildError> 
     let outputs = p.outputs().iter().zip(&plan.outputs).filter(|(_, slot)| slot.is_none());
     let outputs: Vec<Atom> = outputs.filter_map(|(o, _)| map[o.value()?.index()]).collect();
     let origin = |e: u32| subject.origins[whole[e as usize] as usize];
-    Ok(Some(Apart::new(&b.finish(&outputs)?, origin)?))
+    Ok(Some(Apart::new(&b.finish(&outputs)?, origin, subject.limits)?))
 }

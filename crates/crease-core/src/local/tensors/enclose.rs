@@ -71,7 +71,7 @@ pub(super) fn sweep(plan: &Plan, at: &[Tensor<Rational>], watch: &Watch<'_>) -> 
             | Step::Assembled { .. }
             | Step::Product(_) => sums(plan, slot, &known),
         };
-        watch.spend(of.equation, (of.len * plan.width(slot)) as u64)?;
+        watch.spend((of.len * plan.width(slot)) as u64)?;
         let sizes = middle.iter().zip(&radius).map(|(m, r)| m.abs() + r);
         let largest = sizes.fold(0.0, |a: f64, x| if x.is_nan() { f64::INFINITY } else { a.max(x) });
         if largest >= f64::MAX / 4.0 {

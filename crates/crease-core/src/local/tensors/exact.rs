@@ -165,7 +165,7 @@ pub(super) fn sweep(
                         add_product(sum, factors.of(times, position), values.integer(arg, from));
                     });
                     values.numbers += 1;
-                    watch.spend(plan.slots[slot].equation, (plan.width(slot) * words) as u64)?;
+                    watch.spend((plan.width(slot) * words) as u64)?;
                 }
             }
         }

@@ -27,11 +27,9 @@ use super::{Decided, LocalModel};
 use crate::inline::inline_traced;
 use crate::limits::Limits;
 use crate::number::Rational;
-use crate::program::{Program, Site};
-use crate::run::{RunError, RunFault};
+use crate::program::Program;
 use crate::scalarize::numbers;
 use crate::tensor::Tensor;
-use std::cell::Cell;
 
 /// From so many single numbers on a program is swept as tensors.
 pub(super) const LARGE: u128 = 20_000;
@@ -68,28 +66,15 @@ impl From<LocalError> for Refusal {
     }
 }
 
-/// Looks at the clock, now and then.
+/// Charges work.
 struct Watch<'p> {
     subject: Subject<'p>,
-    spent: Cell<u64>,
 }
 
-/// So many products are summed up between two looks at the clock.
-const UNWATCHED: u64 = 1 << 16;
-
 impl Watch<'_> {
-    /// After some work on an equation.
-    fn spend(&self, equation: usize, work: u64) -> Result<(), Refusal> {
-        let spent = self.spent.get() + work;
-        self.spent.set(spent);
-        if spent < UNWATCHED {
-            return Ok(());
-        }
-        self.spent.set(0);
-        let Some(stop) = self.subject.limits.stopped() else { return Ok(()) };
-        let origin = self.subject.origins.get(equation).map_or(0, |&o| o as usize);
-        let site = Some(Box::new(Site::new(self.subject.root, origin)));
-        Err(LocalError::from(RunError { fault: RunFault::Stopped(stop), site }).into())
+    /// So many products are summed up.
+    fn spend(&self, products: u64) -> Result<(), Refusal> {
+        Ok(self.subject.limits.charge(1 + products / 4).map_err(LocalError::Stopped)?)
     }
 }
 
@@ -106,7 +91,7 @@ impl Watch<'_> {
 /// ```
 pub fn sweeps(p: &Program) -> bool {
     let large = |q: &Program| numbers(q) >= LARGE && plan::Plan::new(q).is_some_and(|plan| plan.rest < LARGE);
-    inline_traced(p, Limits::DEFAULT.equations).is_ok_and(|(inlined, _)| large(&inlined))
+    inline_traced(p, &Limits::DEFAULT).is_ok_and(|(inlined, _)| large(&inlined))
 }
 
 /// The local model of a program at a point, or nothing where the program is not of the kind.
@@ -124,7 +109,7 @@ pub(super) fn localize_tensors(
 
 fn swept(subject: Subject<'_>, at: &[Tensor<Rational>], precision: Precision) -> Result<LocalModel, Refusal> {
     let plan = plan::Plan::new(subject.inlined).ok_or(Refusal::Unsuited)?;
-    let watch = Watch { subject, spent: Cell::new(0) };
+    let watch = Watch { subject };
     let mut enclosed = enclose::sweep(&plan, at, &watch)?;
     let decided = enclosed.open.len();
     let values = exact::sweep(&plan, at, &mut enclosed, &watch)?;

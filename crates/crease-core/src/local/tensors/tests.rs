@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 use crate::trace::{Tape, Var, abs, leaky_relu, max, min, relu, trace_shapes};
 
 fn tried(p: &Program, at: &[Tensor<Rational>]) -> Result<Option<LocalModel>, LocalError> {
-    let (inlined, origins) = inline_traced(p, 1 << 20).unwrap();
+    let (inlined, origins) = inline_traced(p, &Limits { equations: 1 << 20, ..Limits::default() }).unwrap();
     let subject = Subject { root: p, inlined: &inlined, origins: &origins, limits: &Limits::DEFAULT };
     localize_tensors(subject, at, Precision::default())
 }

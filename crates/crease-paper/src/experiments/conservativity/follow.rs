@@ -14,7 +14,7 @@ use super::subspace::Subspace;
 use super::tensors;
 use crease_core::local::{Form, NormalForm, localize};
 use crease_core::random::SplitMix64;
-use crease_core::{Program, Rational, run};
+use crease_core::{Limits, Program, Rational, run};
 use std::sync::Arc;
 
 /// Larger models are not brought into normal form; their curves go anywhere.
@@ -83,7 +83,7 @@ fn moving(space: &Subspace, random: &mut SplitMix64) -> Vec<Rational> {
 fn lasting(program: &Program, x: &[Rational], random: &mut SplitMix64) -> Subspace {
     let mut space = Subspace::whole(x.len());
     let model = localize(program, &tensors(program, x)).ok();
-    let Some(normal) = model.and_then(|m| m.normal_form_within(STEPS)) else { return space };
+    let Some(normal) = model.and_then(|m| m.normal_form_within(Limits::DEFAULT.steps_of(STEPS))) else { return space };
     // at a vertex most ties cannot last together, so start with any of them
     let mut order: Vec<usize> = (0..normal.kinks.len()).collect();
     for i in (1..order.len()).rev() {
