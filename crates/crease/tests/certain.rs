@@ -122,7 +122,7 @@ fn a_run_that_stands_at_an_open_branch_says_so() {
     assert!((near - 3.0).abs() <= radius && (near - 2.0).abs() <= radius);
 }
 
-fn joint(text: &str) -> Program {
+fn joint(text: &str) -> std::sync::Arc<Program> {
     crease::formats::parse(text).unwrap().main().clone()
 }
 
