@@ -87,6 +87,32 @@ impl Session<'_> {
         Ok(set.at(choices))
     }
 
+    /// The same with how far each coordinate may be from that of the program; nothing if all of it is exact. Nothing certain follows from a
+    /// gradient at choices without that.
+    ///
+    /// ```
+    /// use crease_core::{exp, local::localize, relu, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(1, |x| relu(x[0]) * exp(x[0] + 1.0)).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let right = vec![vec![Rational::ZERO, Rational::ONE]];
+    /// let (e, radius) = Session::new(&model, 0).enclosed_gradient_at_choices(&right).unwrap();
+    /// assert!((e[0].to_f64() - 1f64.exp()).abs() < 1e-15 && radius.unwrap()[0].is_positive());
+    /// ```
+    pub fn enclosed_gradient_at_choices(
+        &self,
+        choices: &[Vec<Rational>],
+    ) -> Result<(Vec<Rational>, Option<Vec<Rational>>), OracleError> {
+        let set = ConservativeSet { session: self, from: self.from()? };
+        check_choices(self, choices)?;
+        if self.model().is_exact() {
+            return Ok((set.at(choices), None));
+        }
+        let bits = self.model().precision().bits;
+        let Ball { middle, radius } = set.ball(choices).ok_or(OracleError::Undecided { what: "a slope", bits })?;
+        Ok((middle, Some(radius)))
+    }
+
     /// The randomized test: whether two sweeps with random choices in the prime field differ. If they do, the conservative gradient is
     /// certainly no singleton; if they do not, it is one but for a probability of the order of the number of kinks over 2^61.
     ///
@@ -182,16 +208,23 @@ impl ConservativeSet<'_, '_> {
         backward(self.session.model(), self.session.weights(), self.from, share)
     }
 
+    /// An enclosure of the gradient at choices.
+    fn ball(&self, choices: &[Vec<Rational>]) -> Option<Ball> {
+        let model = self.session.model();
+        let bits = model.precision().bits;
+        let share = |kink: usize, k: usize| {
+            Some(&choices[kink][k]).filter(|c| !c.is_zero()).map(|c| Mixed::exactly(c.clone()).at(bits))
+        };
+        Ball::of(&backward(model, self.session.known(), self.from, share))
+    }
+
     /// What is certain if coefficients are enclosed.
     fn enclosed(&self, first: ConservativeElement) -> Result<Conservative, OracleError> {
         let (model, bounds) = (self.session.model(), self.session.bounds().to_vec());
         let bits = model.precision().bits;
         let undecided = OracleError::Undecided { what: "whether the conservative gradient has one element", bits };
         let ball = |e: ConservativeElement| -> Option<ConservativeElement> {
-            let share = |kink: usize, k: usize| {
-                Some(&e.choices[kink][k]).filter(|c| !c.is_zero()).map(|c| Mixed::exactly(c.clone()).at(bits))
-            };
-            let Ball { middle, radius } = Ball::of(&backward(model, self.session.known(), self.from, share))?;
+            let Ball { middle, radius } = self.ball(&e.choices)?;
             Some(ConservativeElement { gradient: middle, radius: Some(radius), choices: e.choices })
         };
         let one = ball(first).ok_or(undecided.clone())?;
