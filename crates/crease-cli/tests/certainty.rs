@@ -192,7 +192,9 @@ fn minima_without_exact_gradients_are_not_said_to_decrease() {
         assert!(text.starts_with("not decided: 0 lies within"), "{expression}: {text}");
         assert_eq!(json, json!({"verdict": "unknown"}), "{expression}");
     }
-    for (expression, at, direction) in [("exp(x)", "x=1", -1), ("sin(x)", "x=3", 1), ("relu(x)*exp(1)-exp(x)", "x=1", 1)] {
+    for (expression, at, direction) in
+        [("exp(x)", "x=1", -1), ("sin(x)", "x=3", 1), ("relu(x)*exp(1)-exp(x)", "x=1", 1)]
+    {
         let (text, json) = ask(expression, at);
         if expression.starts_with("relu") {
             // e - e, which no number of bits tells

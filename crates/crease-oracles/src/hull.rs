@@ -240,11 +240,17 @@ fn descent(gradients: &[Neighbour], limits: &Limits) -> Option<Vec<Rational>> {
         let before = known.len();
         for n in gradients {
             let Some(radius) = &n.radius else { continue };
-            let farthest: Vec<Rational> = n.gradient.iter().zip(radius).zip(&direction).map(|((m, r), s)| match s {
-                s if s.is_negative() => m - r,
-                s if s.is_positive() => m + r,
-                _ => m.clone(),
-            }).collect();
+            let farthest: Vec<Rational> = n
+                .gradient
+                .iter()
+                .zip(radius)
+                .zip(&direction)
+                .map(|((m, r), s)| match s {
+                    s if s.is_negative() => m - r,
+                    s if s.is_positive() => m + r,
+                    _ => m.clone(),
+                })
+                .collect();
             if !dot(&farthest, &direction).is_negative() {
                 known.push(farthest);
             }

@@ -221,8 +221,13 @@ impl Session<'_> {
 
 /// Where a vector lies, as far as those gradients show it that are exact although others are not.
 fn among_exact(neighbours: &Neighbours, vector: &[Rational], limits: &Limits) -> Result<Membership, OracleError> {
-    let (numbers, exact): (Vec<usize>, Vec<&[Rational]>) =
-        neighbours.gradients.iter().enumerate().filter(|(_, n)| n.is_exact()).map(|(i, n)| (i, &n.gradient[..])).unzip();
+    let (numbers, exact): (Vec<usize>, Vec<&[Rational]>) = neighbours
+        .gradients
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| n.is_exact())
+        .map(|(i, n)| (i, &n.gradient[..]))
+        .unzip();
     if exact.is_empty() {
         return Ok(Membership::NotDecided);
     }

@@ -3,13 +3,13 @@
 mod support;
 
 use crease_core::Limits;
+use crease_core::local::localize;
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
-use crease_core::local::localize;
 use crease_core::{Var, abs, atan, erf, exp, log, max, relu, sqrt, trace};
 use crease_oracles::{
-    EnumerateWork, HullPosition, Membership, Neighbour, Neighbours, OracleError, Session, Stationarity, gradient_at_choices, hull_vertices, in_hull,
-    neighbouring_gradients,
+    EnumerateWork, HullPosition, Membership, Neighbour, Neighbours, OracleError, Session, Stationarity,
+    gradient_at_choices, hull_vertices, in_hull, neighbouring_gradients,
 };
 use std::time::{Duration, Instant};
 use support::arrangements::{braid, cross_polytope, weighted_relus};
@@ -280,7 +280,12 @@ fn random_enclosures() {
             .collect();
         let gradients = boxes
             .iter()
-            .map(|(m, r)| Neighbour { gradient: ints(m), radius: Some(ints(r)), direction: ints(&vec![1; p]), cells: 1 })
+            .map(|(m, r)| Neighbour {
+                gradient: ints(m),
+                radius: Some(ints(r)),
+                direction: ints(&vec![1; p]),
+                cells: 1,
+            })
             .collect();
         let work = EnumerateWork::default();
         let all = Neighbours { gradients, cells: n as u64, limit: None, exact: false, work, all_vertices: false };

@@ -257,7 +257,8 @@ fn directions_are_looked_at_with_the_norms_that_cancel() {
             let (hostile, before) = (decide(&text(&a, &b)), drawn.word());
             assert_eq!(hostile.word(), before, "{a}, {b}");
             for shown in hostile.elements() {
-                let parallel = (0..3).all(|k| &shown.direction[k] * &e.direction[0] == &e.direction[k] * &shown.direction[0]);
+                let parallel =
+                    (0..3).all(|k| &shown.direction[k] * &e.direction[0] == &e.direction[k] * &shown.direction[0]);
                 assert!(!parallel, "{a}, {b}: along {:?} the program has a kink at every point", shown.direction);
                 assert_eq!(shown.gradient.len(), 3);
             }

@@ -239,7 +239,8 @@ mod tests {
         assert!(crease_core::run(&p, &[Tensor::scalar(2.0)]).is_err());
         assert!(!every_fault_shows(&p));
         // in floats, where nothing has to be exact, these have values
-        for op in [Op::LogSumExp(crease_core::Lane::Axis), Op::Kink(crease_core::Kink::Norm2(crease_core::Lane::Axis))] {
+        for op in [Op::LogSumExp(crease_core::Lane::Axis), Op::Kink(crease_core::Kink::Norm2(crease_core::Lane::Axis))]
+        {
             assert!(only_overflows(&op), "{}", op.name());
         }
         let permute = Op::Permute { lane: crease_core::Lane::Axis, inverse: false };

@@ -168,7 +168,9 @@ impl Contains {
         ask: &Ask<'_>,
     ) -> Result<Contains, OracleError> {
         let close = match &found {
-            Membership::Gradient | Membership::Clarke { .. } | Membership::Vertex { .. } | Membership::Hull { .. } => None,
+            Membership::Gradient | Membership::Clarke { .. } | Membership::Vertex { .. } | Membership::Hull { .. } => {
+                None
+            }
             Membership::ConservativeOnly { .. }
             | Membership::NotClarke { .. }
             | Membership::Outside { .. }
@@ -230,15 +232,23 @@ impl Contains {
         match &self.close {
             None => format!("{vector}  {exactly}"),
             Some(close @ Close { within: None, .. }) => {
-                format!("{vector}  {exactly}; but it differs from {} by {} only, as rounding does", close.to.words(), close.about())
+                format!(
+                    "{vector}  {exactly}; but it differs from {} by {} only, as rounding does",
+                    close.to.words(),
+                    close.about()
+                )
             }
             Some(close @ Close { to: CloseTo::Bounds, within: Some(within), .. }) => format!(
                 "{vector}  not decided within {}: it differs from {} by {}",
-                show::exact(within), close.to.words(), close.about()
+                show::exact(within),
+                close.to.words(),
+                close.about()
             ),
             Some(close @ Close { within: Some(within), .. }) => format!(
                 "{vector}  yes, within {}: it differs from {} by {}",
-                show::exact(within), close.to.words(), close.about()
+                show::exact(within),
+                close.to.words(),
+                close.about()
             ),
         }
     }
@@ -316,7 +326,8 @@ fn close(
     let close = |to: CloseTo, distance: Rational| Some(Close { to, distance, within: ask.within.clone() });
     let session = at.session();
     let known: &Conservative = session.conservative()?;
-    let elements = || known.elements.iter().filter_map(|e| tolerance.distance(vector, (&e.gradient, e.radius.as_deref())));
+    let elements =
+        || known.elements.iter().filter_map(|e| tolerance.distance(vector, (&e.gradient, e.radius.as_deref())));
     if known.is_singleton()
         && known.proved
         && let Some(distance) = elements().next()

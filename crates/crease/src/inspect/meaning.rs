@@ -293,7 +293,12 @@ impl Known {
         rows.add("conservative", &verdict);
         let model = self.session.model();
         let apart = apart(conservative);
-        let elements: Vec<Vec<String>> = conservative.elements.iter().enumerate().map(|(i, e)| at::texts(model, (&e.gradient, e.radius.as_deref()), (&apart, i))).collect();
+        let elements: Vec<Vec<String>> = conservative
+            .elements
+            .iter()
+            .enumerate()
+            .map(|(i, e)| at::texts(model, (&e.gradient, e.radius.as_deref()), (&apart, i)))
+            .collect();
         if let [a, b] = &elements[..]
             && !matches!(model.inputs(), [one] if one.shape.is_scalar())
         {

@@ -57,8 +57,8 @@ pub use proof::{Proof, ProofError, check, check_within};
 pub use singular::{Singular, singular_places};
 pub use ties::Met;
 
-use crease_core::{Limits, Rational};
 use crease_core::differentiate::{How, Mode};
+use crease_core::{Limits, Rational};
 use crease_oracles::Progress;
 use std::fmt;
 use std::time::Duration;

@@ -163,7 +163,13 @@ fn smallest_gap<'v>(
 ) -> Option<Rational> {
     let end = |i: usize, up: bool| match number(i) {
         (x, None) => x.clone(),
-        (x, Some(r)) => if up { x + r } else { x - r },
+        (x, Some(r)) => {
+            if up {
+                x + r
+            } else {
+                x - r
+            }
+        }
     };
     let mut highs: Vec<Rational> = class.iter().map(|&i| end(i, true)).collect();
     highs.sort();
@@ -206,23 +212,22 @@ mod tests {
     #[test]
     fn digits_are_those_that_tell_numbers_apart() {
         let some = |texts: &[&str]| texts.iter().map(|t| Some(t.to_string())).collect::<Vec<_>>();
-        assert_eq!(shown(&[("1.00000000000000000001", "1e-40"), ("1.00000000000000000002", "1e-40")]), some(&[
-            "1.00000000000000000001",
-            "1.00000000000000000002"
-        ]));
+        assert_eq!(
+            shown(&[("1.00000000000000000001", "1e-40"), ("1.00000000000000000002", "1e-40")]),
+            some(&["1.00000000000000000001", "1.00000000000000000002"])
+        );
         // the enclosures of the first two meet
         assert_eq!(shown(&[("2", "1e-25"), ("2.0000000000000000000000001", "1e-25"), ("3", "0")]), [None, None, None]);
         // wide, but certainly apart
-        assert_eq!(shown(&[("-7", "1e-18"), ("-7.0000000000000000021", "1e-18")]), some(&[
-            "-7 ± 1.01e-18",
-            "-7.0000000000000000021 ± 1.01e-18"
-        ]));
+        assert_eq!(
+            shown(&[("-7", "1e-18"), ("-7.0000000000000000021", "1e-18")]),
+            some(&["-7 ± 1.01e-18", "-7.0000000000000000021 ± 1.01e-18"])
+        );
         // beyond all floats, and below
-        assert_eq!(shown(&[("1e400", "1e300"), ("-3e-400", "1e-500"), ("1e-400", "1")]), [
-            Some("1e400".into()),
-            Some("-3e-400".into()),
-            None
-        ]);
+        assert_eq!(
+            shown(&[("1e400", "1e300"), ("-3e-400", "1e-500"), ("1e-400", "1")]),
+            [Some("1e400".into()), Some("-3e-400".into()), None]
+        );
         assert_eq!(shown(&[("1/3", "0"), ("0.1", "1e-30"), ("1/3", "0")]), [None, None, None]);
     }
 
@@ -231,7 +236,8 @@ mod tests {
     fn digits_enclose() {
         let mut random = crease_core::random::SplitMix64::new(4);
         for _ in 0..2000 {
-            let mut number = || Rational::new(random.bits() as i64, (random.bits() >> (1 + random.below(62))) as i64 | 1).unwrap();
+            let mut number =
+                || Rational::new(random.bits() as i64, (random.bits() >> (1 + random.below(62))) as i64 | 1).unwrap();
             let (x, off) = (number(), number().abs() * r("1e-20"));
             let unit = random.below(40) as i32 - 30;
             let text = decimal(&x, Some(&off), unit);
