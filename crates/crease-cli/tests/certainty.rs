@@ -172,3 +172,109 @@ fn json_is_as_careful_as_text() {
     let g = run_json(&["grad", "-e", program, "--at", "x=1,y=0", "--json"]);
     assert_eq!(g["conservative"]["verdict"], "unknown");
 }
+
+/// The middle of an enclosure that holds 0 is no gradient: at these minima nothing decreases, and no direction is named.
+#[test]
+fn minima_without_exact_gradients_are_not_said_to_decrease() {
+    let ask = |expression: &str, at: &str| {
+        let args = ["clarke", "--all", "--stationary", "-e", expression, "--at", at];
+        let (text, json) = (ok(&args), run_json(&[&args[..], &["--json"]].concat()));
+        let line = text.lines().find_map(|l| l.strip_prefix("stationary")).unwrap().trim().to_string();
+        (line, json["stationary"].clone())
+    };
+    for (expression, at) in [
+        ("x*log(x) - x - x*log(3)", "x=3"),
+        ("exp(log(x)) - x", "x=2"),
+        ("max(std([x,logsumexp(x,x)]),y)", "x=0,y=0"),
+        ("erf(x) - 2*x*exp(-1/4)/sqrt(atan(1)*4)", "x=1/2"),
+    ] {
+        let (text, json) = ask(expression, at);
+        assert!(text.starts_with("not decided: 0 lies within"), "{expression}: {text}");
+        assert_eq!(json, json!({"verdict": "unknown"}), "{expression}");
+    }
+    for (expression, at, direction) in
+        [("exp(x)", "x=1", -1), ("sin(x)", "x=3", 1), ("relu(x)*exp(1)-exp(x)", "x=1", 1)]
+    {
+        let (text, json) = ask(expression, at);
+        if expression.starts_with("relu") {
+            // e - e, which no number of bits tells
+            assert_eq!(json, json!({"verdict": "unknown"}), "{text}");
+            continue;
+        }
+        assert_eq!(json, json!({"verdict": "no", "descent": {"x": direction}}), "{text}");
+        assert!(text.starts_with("no: it decreases along"), "{text}");
+    }
+    // whatever e is, 0 is between -e and e
+    let (text, json) = ask("abs(exp(1)*x)", "x=0");
+    assert!(text.starts_with("yes, 0 is a Clarke subgradient"), "{text}");
+    assert_eq!(json, json!({"verdict": "yes"}));
+}
+
+/// What was told apart looks different, in text and in JSON.
+#[test]
+fn gradients_that_differ_are_shown_in_as_many_digits() {
+    let (expression, at) = ("max(exp(1e-20)*x, exp(2e-20)*x)", "x=0");
+    let digits = |g: &Value| g["digits"]["x"].as_str().unwrap_or_default().to_string();
+    let [low, high] = ["1.00000000000000000001", "1.00000000000000000002"];
+    let text = ok(&["differentiable", "-e", expression, "--at", at]);
+    assert!(text.contains(low) && text.contains(high), "{text}");
+    let told = run_json(&["differentiable", "-e", expression, "--at", at, "--json"]);
+    let mut two: Vec<String> = told["gradients"].as_array().unwrap().iter().map(digits).collect();
+    two.sort();
+    assert_eq!(two, [low, high]);
+    for g in told["gradients"].as_array().unwrap() {
+        // how far the float is from the truth, and not only the middle
+        assert_eq!(g["gradient"]["x"], 1.0);
+        assert!(g["radius"]["x"].as_f64().unwrap() >= 1e-20, "{g}");
+    }
+    let all = run_json(&["clarke", "--all", "-e", expression, "--at", at, "--json"]);
+    let mut two: Vec<String> = all["gradients"].as_array().unwrap().iter().map(digits).collect();
+    two.sort();
+    assert_eq!(two, [low, high]);
+    let set = run_json(&["conservative", "-e", expression, "--at", at, "--json"]);
+    assert_eq!(set["digits"], json!([{"x": low}, {"x": high}]));
+    for command in [&["conservative"][..], &["grad"], &["clarke", "--all"]] {
+        let text = ok(&[command, &["-e", expression, "--at", at]].concat());
+        assert!(text.contains(low) && text.contains(high), "{text}");
+    }
+    // no float comes near these
+    let huge = run_json(&["clarke", "-e", "exp(exp(7))*x", "--at", "x=1", "--json"]);
+    assert_eq!(huge["gradient"]["x"], Value::Null);
+    assert!(digits(&huge).ends_with("e476"), "{huge}");
+    // and where floats tell them apart there are none
+    let usual = run_json(&["differentiable", "-e", "abs(exp(1)*x)", "--at", "x=0", "--json"]);
+    assert!(usual["gradients"].as_array().unwrap().iter().all(|g| g.get("digits").is_none()), "{usual}");
+}
+
+/// A vector is taken exactly; that rounding alone keeps it out of a set is told, with the distance, and so is what to do.
+#[test]
+fn rounding_is_named_where_it_is_all_that_differs() {
+    let ask = |args: &[&str]| (ok(args), run_json(&[args, &["--json"]].concat())["contains"].clone());
+    let e = ["conservative", "-e", "exp(x)", "--at", "x=1", "--contains", "x=2.718281828459045"];
+    let (text, json) = ask(&e);
+    assert!(text.contains("no: x is 2.71828182845904524 in all elements"), "{text}");
+    assert!(text.contains("differs from the gradient by about 2.4e-16 only") && text.contains("--within"), "{text}");
+    assert_eq!((&json["verdict"], &json["close"]["rounding"]), (&json!("outside"), &json!(true)));
+    let distance = json["close"]["distance"].as_f64().unwrap();
+    assert!((2.3e-16..2.4e-16).contains(&distance), "{json}");
+    let (text, json) = ask(&[&e[..], &["--within", "1e-15"]].concat());
+    assert!(text.contains("yes, within 1e-15") && !text.contains("--within"), "{text}");
+    assert_eq!((&json["verdict"], &json["close"]["exactly"]), (&json!("gradient"), &json!("outside")));
+    // farther than rounding
+    let (text, json) = ask(&["conservative", "-e", "exp(x)", "--at", "x=1", "--contains", "x=2.71828"]);
+    assert!(text.contains("no: x is ≈ 2.718281828459045 in all elements\n") && !text.contains("--within"), "{text}");
+    assert_eq!(json.get("close"), None);
+    // a third for each of three, which no float is
+    let thirds = "x=0.3333333333333333,y=0.3333333333333333,z=0.3333333333333333";
+    let three = ["clarke", "--all", "-e", "max(x, y, z)", "--at", "x=1,y=1,z=1", "--contains", thirds];
+    let (text, json) = ask(&three);
+    assert!(text.contains("differs from a Clarke subgradient by about") && text.contains("--within"), "{text}");
+    assert_eq!((&json["verdict"], &json["close"]["to"]), (&json!("outside"), &json!("a Clarke subgradient")));
+    assert_eq!(ask(&[&three[..], &["--within", "1e-12"]].concat()).1["verdict"], "clarke");
+    // exactly in the set: nothing more is said
+    let (text, json) = ask(&["clarke", "--all", "-e", "max(x, y)", "--at", "x=1,y=1", "--contains", "x=1/2,y=1/2"]);
+    assert!(!text.contains("differs") && json.get("close").is_none(), "{text}");
+    // by choices at the kinks, which rounding moves
+    let third = ["conservative", "-e", "relu(x)/3 - relu(-x)/3", "--at", "x=0", "--contains", "x=0.6666666666666666"];
+    assert_eq!(ask(&third).1["close"]["to"], "an element of the conservative gradient");
+}

@@ -351,3 +351,18 @@ fn certificates_of_the_tool_itself() {
         assert!(other.contains("of another model"), "{other}");
     }
 }
+
+/// The limits of a check are those that flags give: of time for its proof, of bits and steps for the model that it is compared with.
+#[test]
+fn limits_end_a_check() {
+    let path = file("check", "limits.cert", PROOF);
+    let late = fault(&["check", &path, "--seconds", "0"]);
+    assert_eq!(late.trim_end(), "the certificate was not checked to its end: time is up");
+    ok(&["check", &path, "--seconds", "60"]);
+    let program = file("check", "limits.crease", PROGRAM);
+    let args = ["check", &path, &program, "--at", "x=0,y=0"];
+    ok(&args);
+    let short = fault(&[&args[..], &["--limit", "graph=1"]].concat());
+    assert!(short.contains("that takes more than 1 steps, the limit `graph`"), "{short}");
+    assert!(short.trim_end().ends_with("raise it with --limit graph=10"), "{short}");
+}

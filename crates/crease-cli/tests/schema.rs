@@ -81,7 +81,7 @@ fn faults(schema: &Value, root: &Value, value: &Value, path: &str) -> Vec<String
 }
 
 /// Programs at points: smooth, at kinks of several kinds, with tensors, enclosed, undecided, jumping, tied in selections.
-const CASES: [(&str, &str); 14] = [
+const CASES: [(&str, &str); 16] = [
     ("x * y", "x=2,y=1/3"),
     ("relu(x) - relu(-x)", "x=0"),
     ("max(x, y) + abs(x) * exp(y)", "x=0,y=0"),
@@ -96,6 +96,9 @@ const CASES: [(&str, &str); 14] = [
     ("abs(x) - abs(x)", "x=0"),
     ("log(sigmoid(x)) * y", "x=-800,y=1"),
     ("sin(x)^2 + cos(x)^2", "x=1"),
+    // gradients that have the same nearest floats, and one that no float comes near
+    ("max(exp(1e-20)*x, exp(2e-20)*x) + 0*y", "x=0,y=0"),
+    ("exp(exp(7)) * x + abs(y)", "x=1,y=0"),
 ];
 
 fn schema() -> Value {
@@ -106,7 +109,7 @@ fn schema() -> Value {
 #[test]
 fn what_commands_print_is_what_the_schema_says() {
     let root = schema();
-    let questions: [(&str, &[&str]); 16] = [
+    let questions: [(&str, &[&str]); 18] = [
         ("eval", &["eval"]),
         ("grad", &["grad"]),
         ("grad", &["grad", "--report"]),
@@ -118,6 +121,8 @@ fn what_commands_print_is_what_the_schema_says() {
         ("differentiable", &["differentiable"]),
         ("conservative", &["conservative"]),
         ("conservative", &["conservative", "--contains", "VECTOR"]),
+        ("conservative", &["conservative", "--contains", "VECTOR", "--within", "1e-9"]),
+        ("clarke_all", &["clarke", "--all", "--contains", "VECTOR", "--within", "1000"]),
         ("directional", &["directional", "--along", "VECTOR"]),
         ("directional", &["directional", "--float", "--along", "VECTOR"]),
         ("lexicographic", &["lexicographic"]),

@@ -98,11 +98,31 @@ impl Session<'_> {
     /// assert!(slope.exact().is_none() && slope.to_f64() == 1f64.exp());
     /// ```
     pub fn known_at_choices(&self, choices: &[Vec<Rational>]) -> Result<Vec<Mixed>, OracleError> {
-        let from = self.from()?;
+        let set = ConservativeSet { session: self, from: self.from()? };
         check_choices(self, choices)?;
+        set.known(choices)
+    }
+
+    /// The same with how far each coordinate may be from that of the program; nothing if all of it is exact. Nothing certain follows from a
+    /// gradient at choices without that.
+    ///
+    /// ```
+    /// use crease_core::{exp, local::localize, relu, trace, Rational, Tensor};
+    /// use crease_oracles::Session;
+    /// let p = trace(1, |x| relu(x[0]) * exp(x[0] + 1.0)).unwrap();
+    /// let model = localize(&p, &[Tensor::scalar(Rational::ZERO)]).unwrap();
+    /// let right = vec![vec![Rational::ZERO, Rational::ONE]];
+    /// let (e, radius) = Session::new(&model, 0).enclosed_gradient_at_choices(&right).unwrap();
+    /// assert!((e[0].to_f64() - 1f64.exp()).abs() < 1e-15 && radius.unwrap()[0].is_positive());
+    /// ```
+    pub fn enclosed_gradient_at_choices(
+        &self,
+        choices: &[Vec<Rational>],
+    ) -> Result<(Vec<Rational>, Option<Vec<Rational>>), OracleError> {
+        let known = self.known_at_choices(choices)?;
         let bits = self.model().precision().bits;
-        let share = |kink: usize, k: usize| Some(Mixed::exactly(choices[kink][k].clone()).at(bits));
-        backward(self, self.known(), from, share)
+        let Ball { middle, radius } = Ball::of(&known).ok_or(OracleError::Undecided { what: "a slope", bits })?;
+        Ok((middle, Some(radius).filter(|r| r.iter().any(|r| !r.is_zero()))))
     }
 
     /// The randomized test: whether two sweeps with random choices in the prime field differ. If they do, the conservative gradient is
@@ -203,20 +223,26 @@ impl ConservativeSet<'_, '_> {
         backward(self.session, self.session.weights(), self.from, share)
     }
 
+    /// The gradient at choices, as far as it is known.
+    fn known(&self, choices: &[Vec<Rational>]) -> Result<Vec<Mixed>, OracleError> {
+        let bits = self.session.model().precision().bits;
+        let share = |kink: usize, k: usize| {
+            Some(&choices[kink][k]).filter(|c| !c.is_zero()).map(|c| Mixed::exactly(c.clone()).at(bits))
+        };
+        backward(self.session, self.session.known(), self.from, share)
+    }
+
     /// What is certain if coefficients are enclosed.
     fn enclosed(&self, first: ConservativeElement) -> Result<Conservative, OracleError> {
         let (model, bounds) = (self.session.model(), self.session.bounds()?.to_vec());
         let bits = model.precision().bits;
         let undecided = OracleError::Undecided { what: "whether the conservative gradient has one element", bits };
         let ball = |e: ConservativeElement| -> Result<Option<ConservativeElement>, OracleError> {
-            let share = |kink: usize, k: usize| {
-                Some(&e.choices[kink][k]).filter(|c| !c.is_zero()).map(|c| Mixed::exactly(c.clone()).at(bits))
-            };
-            let found = Ball::of(&backward(self.session, self.session.known(), self.from, share)?);
+            let found = Ball::of(&self.known(&e.choices)?);
             let element = |Ball { middle, radius }| ConservativeElement {
                 gradient: middle,
                 radius: Some(radius),
-                choices: e.choices.clone(),
+                choices: e.choices,
             };
             Ok(found.map(element))
         };

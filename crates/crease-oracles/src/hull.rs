@@ -169,6 +169,10 @@ impl Neighbours {
     /// ```
     pub fn vertices(&self, limits: &Limits, mut tell: impl FnMut(u64)) -> Vec<Option<bool>> {
         let unknown = || vec![None; self.gradients.len()];
+        // whatever it is within its enclosure
+        if self.complete() && self.gradients.len() == 1 {
+            return vec![Some(true)];
+        }
         if !self.exact || self.limit == Some(EnumerateLimit::TooLarge) {
             return unknown();
         }
@@ -231,10 +235,6 @@ fn descent(gradients: &[Neighbour], limits: &Limits) -> Option<Vec<Rational>> {
     };
     let mut known: Vec<Vec<Rational>> = gradients.iter().map(closest).collect();
     let zero = vec![Rational::ZERO; known.first()?.len()];
-    // one enclosure alone: all of its vectors are at least as far along the closest one
-    if let [one] = &known[..] {
-        return one.iter().any(|x| !x.is_zero()).then(|| one.iter().map(|x| -x).collect());
-    }
     loop {
         let Ok(HullPosition::Outside { direction }) = in_hull(&known, &zero, limits) else { return None };
         let before = known.len();
@@ -257,6 +257,10 @@ fn descent(gradients: &[Neighbour], limits: &Limits) -> Option<Vec<Rational>> {
         }
         if known.len() == before {
             return Some(direction);
+        }
+        // one enclosure alone: all of its vectors are at least as far along the closest one
+        if gradients.len() == 1 {
+            return Some(known[0].iter().map(|x| -x).collect());
         }
     }
 }

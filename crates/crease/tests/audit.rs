@@ -207,3 +207,19 @@ fn a_limit_that_was_met_is_told() {
     let undecided = found(&p, 1, &few);
     assert!(undecided.limited && undecided.verdict() == "unknown", "{undecided:?}");
 }
+
+/// Conventions that return the gradient are not said to differ from it because enclosures of the same number have different middles.
+#[test]
+fn enclosures_of_one_gradient_are_not_apart() {
+    let p = crease::formats::parse_expression("(relu(x) - relu(x) + x*exp(y)) * exp(2*y)", &|_| None).unwrap();
+    let case = vec![Case::new("x", vec![Tensor::scalar(Rational::ZERO), Tensor::scalar(Rational::ONE)])];
+    let report = audit(&p, &case, &Options::default(), &Quiet).unwrap();
+    let found = &report.findings[0];
+    assert_eq!((found.verdict(), found.tied), ("yes", 2), "{found:?}");
+    assert_eq!((found.off(), found.apart()), (0.0, 0.0), "{found:?}");
+    // those that do not return it are
+    let p = crease::formats::parse_expression("(relu(x) - relu(-x)) * exp(y) * exp(2*y)", &|_| None).unwrap();
+    let found = &audit(&p, &case, &Options::default(), &Quiet).unwrap().findings[0];
+    assert_eq!(found.verdict(), "yes");
+    assert!(found.off() > 20.0, "{found:?}");
+}

@@ -2,7 +2,7 @@
 
 use super::layers::{Kinks, layers};
 use super::{Case, Finding, Layer, Margin, Options, OutputFinding, Subgradients, Tie};
-use crate::check;
+use crate::inspect::check_within;
 use crease_core::local::{LocalError, LocalModel, Node, NodeId, Precision, localize_within};
 use crease_core::number::{Mixed, NumberError};
 use crease_core::{Limits, Program, Rational, RunFault};
@@ -107,9 +107,26 @@ fn near(numbers: &[Rational]) -> Vec<f64> {
     numbers.iter().map(Rational::to_f64).collect()
 }
 
-/// The largest distance of two vectors in a coordinate, exactly, then as a float.
-fn apart(a: &[Rational], b: &[Rational]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b).abs()).max().unwrap_or_default().to_f64()
+/// A vector, and how far each coordinate may be off; nothing if it is exact.
+type Enclosed<'v> = (&'v [Rational], Option<&'v [Rational]>);
+
+/// The largest distance of two vectors in a coordinate in which they certainly differ, exactly, then as a float; 0 if there is none. Of what
+/// differs by less than a float can say, it is the smallest one.
+fn apart(a: Enclosed<'_>, b: Enclosed<'_>) -> f64 {
+    let radius = |r: Option<&[Rational]>, k: usize| r.map_or(Rational::ZERO, |r| r[k].clone());
+    let distance = |k: usize| {
+        let distance = (&a.0[k] - &b.0[k]).abs();
+        (distance > radius(a.1, k) + radius(b.1, k)).then_some(distance)
+    };
+    match (0..a.0.len()).filter_map(distance).max() {
+        Some(distance) => distance.to_f64().max(f64::from_bits(1)),
+        None => 0.0,
+    }
+}
+
+/// A Clarke subgradient, enclosed.
+fn element(e: &ClarkeElement) -> Enclosed<'_> {
+    (&e.gradient, e.radius.as_deref())
 }
 
 /// What the oracles say of each output.
@@ -165,7 +182,7 @@ fn decide(model: LocalModel, options: &Options, limits: &Limits, finding: &mut F
         let narrow = |g: &[Rational]| near(g).into_iter().map(|x| x as f32).collect::<Vec<f32>>();
         let clarke = answer.clarke();
         finding.gradients = clarke.first().map(|first| Subgradients {
-            presets: answer.presets.iter().map(|(name, g)| (name.clone(), narrow(g))).collect(),
+            presets: answer.presets.iter().map(|p| (p.name.clone(), narrow(&p.gradient))).collect(),
             clarke: narrow(&first.gradient),
             other: clarke.get(1).map(|c| narrow(&c.gradient)),
             causes: causes(&session),
@@ -213,12 +230,25 @@ fn causes(session: &Session<'_>) -> Vec<u32> {
     counts
 }
 
+/// The gradient by a convention.
+struct Preset {
+    name: String,
+    gradient: Vec<Rational>,
+    radius: Option<Vec<Rational>>,
+}
+
+impl Preset {
+    fn enclosed(&self) -> Enclosed<'_> {
+        (&self.gradient, self.radius.as_deref())
+    }
+}
+
 /// What the oracles say of one output.
 struct Answer {
     singleton: Option<bool>,
     decision: Decision,
     certified: bool,
-    presets: Vec<(String, Vec<Rational>)>,
+    presets: Vec<Preset>,
     /// Whether a limit kept something from being known.
     limited: bool,
 }
@@ -251,15 +281,15 @@ fn answer(session: &Session<'_>, options: &Options, limits: &Limits) -> Result<A
     };
     let certified = options.certify
         && !matches!(decision.verdict, Verdict::Unknown { .. })
-        && decision.certificate().is_some_and(|text| check::check(text.as_bytes()).is_ok());
+        && decision.certificate().is_some_and(|text| check_within(text, limits).is_ok());
     let mut presets = Vec::new();
     for (name, selection) in &options.presets {
         // a convention that is no choice of members, such as equal parts of a sort, has no gradient here
         let weights: Option<Vec<_>> = session.model().kinks().iter().map(|k| k.weights(selection)).collect();
         if let Some(weights) = weights {
-            match session.gradient_at_choices(&weights) {
-                Ok(gradient) => presets.push((name.clone(), gradient)),
-                Err(OracleError::Stopped(_)) => limited = true,
+            match session.enclosed_gradient_at_choices(&weights) {
+                Ok((gradient, radius)) => presets.push(Preset { name: name.clone(), gradient, radius }),
+                Err(OracleError::Undecided { .. } | OracleError::Stopped(_)) => limited = true,
                 Err(e) => return Err(e),
             }
         }
@@ -275,14 +305,15 @@ impl Answer {
 
     fn told(&self, output: usize, value: f64, tied: usize, options: &Options) -> OutputFinding {
         let mut pairs = 0.0f64;
-        for (i, (_, a)) in self.presets.iter().enumerate() {
-            pairs = self.presets[i + 1..].iter().map(|(_, b)| apart(a, b)).fold(pairs, f64::max);
+        for (i, a) in self.presets.iter().enumerate() {
+            pairs = self.presets[i + 1..].iter().map(|b| apart(a.enclosed(), b.enclosed())).fold(pairs, f64::max);
         }
         let (off, clarke_apart) = match &self.decision.verdict {
             Verdict::Yes(gradient) => {
-                (self.presets.iter().map(|(n, g)| (n.clone(), apart(g, &gradient.gradient))).collect(), None)
+                let off = |p: &Preset| (p.name.clone(), apart(p.enclosed(), element(gradient)));
+                (self.presets.iter().map(off).collect(), None)
             }
-            Verdict::No(two) => (Vec::new(), Some(apart(&two[0].gradient, &two[1].gradient))),
+            Verdict::No(two) => (Vec::new(), Some(apart(element(&two[0]), element(&two[1])))),
             Verdict::Unknown { .. } => (Vec::new(), None),
         };
         let why = match &self.decision.verdict {

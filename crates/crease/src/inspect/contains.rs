@@ -119,7 +119,13 @@ impl Tolerance<'_> {
     }
 
     /// The distance from a combination of gradients that is so close, if one is found.
-    fn from_hull(&self, vector: &[Rational], gradients: &[Neighbour], ask: &Ask<'_>) -> Option<Rational> {
+    fn from_hull(
+        &self,
+        vector: &[Rational],
+        found: &Membership,
+        gradients: &[Neighbour],
+        ask: &Ask<'_>,
+    ) -> Option<Rational> {
         let (n, p) = (gradients.len(), vector.len());
         if n == 0 || n.saturating_mul(2 * p + 1).saturating_mul(p) > ask.limits.oracles.hull {
             return None;
@@ -132,7 +138,7 @@ impl Tolerance<'_> {
             self.of(&vector[k], &size) - &widest[k]
         };
         let offs: Vec<Rational> = (0..p).map(off).collect();
-        if offs.iter().any(Rational::is_negative) {
+        if offs.iter().any(Rational::is_negative) || farther(vector, found, gradients, &offs) {
             return None;
         }
         // all vectors so close to the hull, or some of them, are a hull again
@@ -344,7 +350,10 @@ fn close(
         [] => nearest(&mut (0..TRIES).take_while(|_| ask.limits.stopped().is_none()).filter_map(drawn)),
         listed => nearest(&mut listed.iter().map(|n| (n.gradient.clone(), n.radius.clone()))),
     };
-    if let Some(distance) = clarke.or_else(|| tolerance.from_hull(vector, listed, ask)) {
+    // a combination is as close as is asked for, and rounding asks for more
+    let by_rounding = || Tolerance(None).from_hull(vector, found, listed, ask);
+    let combined = || by_rounding().or_else(|| tolerance.from_hull(vector, found, listed, ask));
+    if let Some(distance) = clarke.or_else(combined) {
         return Ok(close(CloseTo::Clarke, distance));
     }
     // of an element of the conservative gradient it is known that it is one
@@ -357,6 +366,29 @@ fn close(
     // within the bounds nothing is said by them
     let outside = matches!(found, Membership::Outside { .. });
     Ok(tolerance.beyond(vector, &known.bounds).filter(|_| outside).and_then(|d| close(CloseTo::Bounds, d)))
+}
+
+/// Whether what separates a vector from gradients shows that it is farther from their hull than each coordinate may be off.
+fn farther(vector: &[Rational], found: &Membership, gradients: &[Neighbour], offs: &[Rational]) -> bool {
+    let direction = match found {
+        Membership::ConservativeOnly { direction, .. }
+        | Membership::NotClarke { direction }
+        | Membership::Beyond { direction, .. } => direction.clone(),
+        Membership::Outside { coordinate, .. } => {
+            (0..vector.len()).map(|k| Rational::from(usize::from(k == *coordinate))).collect()
+        }
+        Membership::Gradient
+        | Membership::Clarke { .. }
+        | Membership::Vertex { .. }
+        | Membership::Hull { .. }
+        | Membership::NotDecided => return false,
+    };
+    let along = |x: &[Rational]| x.iter().zip(&direction).map(|(x, d)| x * d).sum::<Rational>();
+    let products: Vec<Rational> = gradients.iter().map(|n| along(&n.gradient)).collect();
+    let (Some(low), Some(high)) = (products.iter().min(), products.iter().max()) else { return false };
+    let here = along(vector);
+    let slack: Rational = offs.iter().zip(&direction).map(|(off, d)| off * d.abs()).sum();
+    here > high + &slack || here < low - &slack
 }
 
 /// A number between bounds, in as many digits as tell it apart from another one, if floats do not.
