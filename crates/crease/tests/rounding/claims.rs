@@ -47,7 +47,7 @@ impl Judge {
             let slack = a.mul(&a.abs(truth).ok()?, &Judge::exactly(SLACK)?).ok()?;
             let allowed = a.add(&Judge::exactly(radius)?, &slack).ok()?;
             // what cannot be told apart is equal
-            Some(a.order(&apart, &allowed).map_or(true, |o| o != Ordering::Greater))
+            Some(a.order(&apart, &allowed) != Ok(Ordering::Greater))
         };
         radius.is_infinite() || check().unwrap_or(false)
     }
@@ -70,7 +70,10 @@ impl Judge {
                 }
                 (None, Some(radius)) => {
                     let near_number = Judge::exactly(*near);
-                    if !(radius >= 0.0) || !near_number.is_some_and(|n| self.is_within(truth, &n, radius)) {
+                    if radius.is_nan()
+                        || radius < 0.0
+                        || !near_number.is_some_and(|n| self.is_within(truth, &n, radius))
+                    {
                         wrong.push(says(format!("is {near:e} ± {radius:e}")));
                     }
                     certain &= radius <= SIX * near.abs();
@@ -150,7 +153,7 @@ pub fn examine(case: &Case) -> Examined {
         }
     }
     computed(case, &judge, &mut found.wrong);
-    if case.seed % STATIONARY == 0 {
+    if case.seed.is_multiple_of(STATIONARY) {
         stationary(case, &judge, &mut found.wrong);
     }
     // floats that were asked for need not be certain

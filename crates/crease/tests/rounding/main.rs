@@ -37,7 +37,9 @@ impl Tally {
         counts[0] += 1;
         counts[1] += u64::from(found.six_digits);
         counts[2] += u64::from(found.refused.is_some());
-        self.wrong.extend(found.wrong.iter().map(|why| format!("{why}\n{case}")));
+        if !found.wrong.is_empty() {
+            self.wrong.push(format!("{}\n{case}", found.wrong.join("\n")));
+        }
         if !found.six_digits {
             self.open.push(format!("{}: {}", case.seed, found.refused.unwrap_or_default()));
         }
@@ -95,7 +97,7 @@ fn check(what: &str, tally: &Tally, least: f64) {
     println!("not certain to six digits: {}", tally.open.join("; "));
     let shown = number("CREASE_ROUNDING_SHOW").unwrap_or(20) as usize;
     let wrong: Vec<&str> = tally.wrong.iter().take(shown).map(String::as_str).collect();
-    assert!(wrong.is_empty(), "{} wrong claims:\n{}", tally.wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "wrong claims about {} programs:\n{}", tally.wrong.len(), wrong.join("\n"));
     assert!(tally.share() >= least, "{what}: only {:.4} are certain to six digits", tally.share());
 }
 
