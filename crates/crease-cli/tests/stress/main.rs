@@ -160,7 +160,7 @@ fn ask(plan: &Plan, subjects: &[(Subject, Vec<&'static str>)]) -> Vec<Row> {
         }
     });
     let mut rows = rows.into_inner().expect("nobody panics here");
-    rows.sort_by(|a, b| b.done.wall.cmp(&a.done.wall));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.done.wall));
     rows
 }
 

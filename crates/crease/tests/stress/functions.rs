@@ -1,5 +1,7 @@
 //! Every function of `crease::inspect` that takes limits.
 
+#![allow(clippy::result_large_err)] // the errors are those of the library
+
 use crease::Limits;
 use crease::Rational;
 use crease::inspect::*;
