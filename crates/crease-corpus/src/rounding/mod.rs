@@ -14,7 +14,7 @@
 mod grow;
 mod kernels;
 
-use crate::precise::{Number, Slopes, slopes};
+use crate::precise::{Arithmetic, Number, Slopes, slopes};
 use crate::random::{self, Dictionary, Options, Rng};
 use crease_core::{Program, Rational, Tensor};
 use dashu_ratio::RBig;
@@ -50,12 +50,37 @@ impl Case {
         std::iter::once(&self.truth.value).chain(&self.truth.gradient)
     }
 
+    /// The same program where the point is rounded to doubles, unless it is not differentiable there or leaves the range of doubles.
+    pub fn at_doubles(&self) -> Option<Case> {
+        let round = |t: &Tensor<Rational>| t.map(|x| Rational::from_f64(x.to_f64()).unwrap_or_default());
+        Case::draw(self.seed, self.kind, self.program.clone(), self.point.iter().map(round).collect())
+    }
+
     fn draw(seed: u64, kind: &'static str, program: Program, point: Vec<Tensor<Rational>>) -> Option<Case> {
         let truth = slopes(&program, &point, BITS).ok()?;
         let case = Case { seed, kind, program, point, truth };
         let is_kept = case.numbers().all(is_plain);
         is_kept.then_some(case)
     }
+}
+
+/// A number as the sum of so many doubles, each the nearest to what is left. Nothing if it is too large.
+///
+/// ```
+/// use crease_corpus::precise::{Arithmetic, Number};
+/// use crease_corpus::rounding::doubles;
+/// let third = Arithmetic::new(200).div(&Number::one(), &Number::Exact(3.into())).unwrap();
+/// assert_eq!(doubles(&third, 2).unwrap(), [1.0 / 3.0, 1.850371707708594e-17]);
+/// ```
+pub fn doubles(x: &Number, n: usize) -> Option<Vec<f64>> {
+    let a = Arithmetic::new(BITS);
+    let mut rest = x.clone();
+    let mut part = || {
+        let part = rest.to_f64();
+        rest = a.sub(&rest, &Number::Exact(RBig::try_from(part).ok()?)).ok()?;
+        Some(part)
+    };
+    (0..n).map(|_| part()).collect()
 }
 
 /// Whether a number is known well, and of a size for doubles; or nothing.
