@@ -3,6 +3,7 @@
 //! [`hostile`] makes programs that cancel, overflow or underflow, or sit so close to a branch that doubles take the wrong one. [`benign`]
 //! makes ordinary ones at ordinary points. Each [`Case`] comes with its [truth](Case::truth): the value, and the gradient by
 //! difference quotients at 2400 bits, which shares no code with what differentiates programs. All are differentiable at their point.
+//! [`almost_stationary`] makes programs whose gradient is 0, or almost.
 //!
 //! ```
 //! use crease_corpus::rounding::hostile;
@@ -13,6 +14,7 @@
 
 mod grow;
 mod kernels;
+mod stationary;
 
 use crate::precise::{Arithmetic, Number, Slopes, slopes};
 use crate::random::{self, Dictionary, Options, Rng};
@@ -115,6 +117,16 @@ impl fmt::Display for Case {
 pub fn hostile(seed: u64) -> Case {
     let mut rng = Rng::new(seed ^ 0x0B5E55ED).split();
     (0..DRAWS).find_map(|_| grow::case(seed, &mut rng.split())).expect("one of a thousand draws has a truth")
+}
+
+/// A program whose gradient is exactly 0 or so close to it that doubles cannot tell; here the truth is known by construction.
+///
+/// # Panics
+///
+/// Where nothing of a thousand draws has a value, which happens for no seed.
+pub fn almost_stationary(seed: u64) -> Case {
+    let mut rng = Rng::new(seed ^ 0x57A7).split();
+    (0..DRAWS).find_map(|_| stationary::case(seed, &mut rng.split())).expect("one of a thousand draws has a value")
 }
 
 /// An ordinary program at an ordinary point.
