@@ -16,10 +16,11 @@ mod grow;
 mod kernels;
 mod stationary;
 
-use crate::precise::{Arithmetic, Number, Slopes, slopes};
+use crate::precise::{Arithmetic, Fault, Number, Slopes, slopes};
 use crate::random::{self, Dictionary, Options, Rng};
 use crease_core::{Program, Rational, Tensor};
 use dashu_ratio::RBig;
+use std::cmp::Ordering;
 use std::fmt;
 
 /// The bits of the truth.
@@ -64,6 +65,26 @@ impl Case {
         let is_kept = case.numbers().all(is_plain);
         is_kept.then_some(case)
     }
+}
+
+/// Whether a number is at most so far from the truth. What cannot be told apart from that is: truths by difference quotients are known to 10^-60 of themselves at least.
+///
+/// ```
+/// use crease_core::Rational;
+/// use crease_corpus::rounding::{encloses, hostile};
+/// let truth = hostile(1).truth.value;
+/// let near = Rational::from_f64(truth.to_f64()).unwrap();
+/// assert!(encloses(&truth, &near, &"1e-10".parse().unwrap()) && !encloses(&truth, &near, &Rational::ZERO));
+/// ```
+pub fn encloses(truth: &Number, near: &Rational, radius: &Rational) -> bool {
+    let a = Arithmetic::new(BITS);
+    let exact = |r: &Rational| Number::Exact(RBig::from(r.clone()));
+    let slack = || a.div(&a.abs(truth)?, &a.power(&Number::Exact(10.into()), 60)?);
+    let apart = || {
+        let allowed = a.add(&exact(radius), &slack()?)?;
+        a.order(&a.abs(&a.sub(truth, &exact(near))?)?, &allowed)
+    };
+    matches!(apart(), Ok(Ordering::Less | Ordering::Equal) | Err(Fault::TooClose))
 }
 
 /// A number as the sum of so many doubles, each the nearest to what is left. Nothing if it is too large.
