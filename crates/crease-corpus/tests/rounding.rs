@@ -1,7 +1,8 @@
 //! Cases for rounding: the same seed gives the same case, doubles get them wrong, or right, as they should, and truths are true.
 
 use crease_core::{Rational, Tensor, run};
-use crease_corpus::rounding::{Case, benign, hostile};
+use crease_corpus::precise::{Number, slopes};
+use crease_corpus::rounding::{BITS, Case, almost_stationary, benign, doubles, hostile};
 use std::collections::BTreeMap;
 
 const CASES: u64 = 120;
@@ -43,4 +44,32 @@ fn doubles_get_hostile_cases_wrong() {
 fn doubles_get_benign_cases_right() {
     let right = (0..CASES).filter(|seed| is_right_in_doubles(&benign(*seed))).count() as u64;
     assert!(right >= CASES - 1, "{right} of {CASES}");
+}
+
+#[test]
+fn constructed_gradients_are_those_of_quotients() {
+    let (mut compared, mut zeros) = (0, 0);
+    for seed in 0..60 {
+        let case = almost_stationary(seed);
+        let quotients = match slopes(&case.program, &case.point, BITS) {
+            Ok(found) => found.gradient,
+            // quotients that are 0 but for rounding do not agree
+            Err(_) => continue,
+        };
+        compared += 1;
+        for (known, quotient) in case.truth.gradient.iter().zip(&quotients) {
+            let (known, quotient) = (known.to_f64(), quotient.to_f64());
+            assert!((known - quotient).abs() <= 1e-200 + 1e-12 * known.abs(), "{quotient:e} is not {known:e}: {case}");
+        }
+    }
+    for seed in 0..60 {
+        zeros += u32::from(almost_stationary(seed).truth.gradient.iter().all(|x| *x.exact().unwrap() == 0.into()));
+    }
+    assert!(compared > 20 && (6..50).contains(&zeros), "{compared} compared, {zeros} are stationary");
+}
+
+#[test]
+fn numbers_are_sums_of_doubles() {
+    let third = Number::Exact(Rational::new(1, 3).unwrap().into());
+    assert_eq!(doubles(&third, 2).unwrap(), [1.0 / 3.0, 1.850371707708594e-17]);
 }

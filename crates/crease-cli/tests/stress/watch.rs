@@ -22,6 +22,8 @@ pub enum End {
 pub struct Watched {
     /// From its start to its end.
     pub wall: Duration,
+    /// How long its threads computed together; 0 where that cannot be seen. On a busy machine this is less than `wall`.
+    pub cpu: Duration,
     /// The most memory that it had, in bytes; 0 where that cannot be seen.
     pub memory: u64,
     /// How it ended.
@@ -39,6 +41,13 @@ impl Watched {
     }
 }
 
+/// Whether a message takes the end of time for a fact about the function.
+pub fn is_stop_as_mathematics(said: &str) -> bool {
+    let facts =
+        ["no directional derivative", "has no value", "not differentiable", "not continuous", "division by zero"];
+    said.contains("time is up") && facts.iter().any(|fact| said.contains(fact))
+}
+
 /// Runs a command. It is killed after so long, or with so much memory.
 pub fn watch(mut command: Command, patience: Duration, memory: u64) -> Watched {
     let start = Instant::now();
@@ -49,12 +58,12 @@ pub fn watch(mut command: Command, patience: Duration, memory: u64) -> Watched {
         let _ = stderr.read_to_end(&mut said);
         String::from_utf8_lossy(&said).into_owned()
     });
-    let mut most = 0;
+    let (mut most, mut cpu) = (0, Duration::ZERO);
     let end = loop {
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             break status.code().map_or(End::Signal, End::Code);
         }
-        most = most.max(peak(child.id()));
+        (most, cpu) = (most.max(peak(child.id())), cpu.max(computed(&child.id().to_string())));
         let stop = match () {
             () if start.elapsed() > patience => Some(End::TooLong),
             () if most > memory => Some(End::TooMuch),
@@ -68,7 +77,7 @@ pub fn watch(mut command: Command, patience: Duration, memory: u64) -> Watched {
         std::thread::sleep(Duration::from_millis(2));
     };
     let wall = start.elapsed();
-    Watched { wall, memory: most, end, said: reader.join().expect("it only reads") }
+    Watched { wall, cpu, memory: most, end, said: reader.join().expect("it only reads") }
 }
 
 /// The most memory that a process had so far, in bytes, where the system says so.
@@ -77,4 +86,14 @@ fn peak(process: u32) -> u64 {
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|l| l.trim().strip_suffix("kB")).and_then(|n| n.trim().parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
+}
+
+/// How long all threads of a process have computed so far, by its number or `self`; 0 where the system does not say.
+pub fn computed(process: &str) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // the name, in brackets, may have blanks
+    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let ticks: u64 = rest.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
+    // Linux counts a hundred a second
+    Duration::from_millis(10 * ticks)
 }

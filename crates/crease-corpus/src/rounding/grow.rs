@@ -1,12 +1,11 @@
 //! Growing a program around a kernel.
 
-use super::Case;
 use super::kernels::{CANCELLATIONS, Kernel, RANGES};
+use super::{Case, doubles};
 use crate::precise::{Arithmetic, Number, evaluate};
 use crate::random::Rng;
 use crease_core::{Rational, Tensor};
 use crease_formats::parse;
-use dashu_ratio::RBig;
 
 /// The most inputs.
 const INPUTS: usize = 4;
@@ -129,16 +128,10 @@ impl Grower<'_> {
         kernel(self)
     }
 
-    /// A number as the sum of so many doubles, each the nearest to what is left.
-    fn approximated(value: &Number, doubles: usize) -> Option<Rational> {
-        let a = Arithmetic::new(BITS);
-        let (mut sum, mut rest) = (RBig::ZERO, value.clone());
-        for _ in 0..doubles {
-            let part = RBig::try_from(rest.to_f64()).ok()?;
-            rest = a.sub(&rest, &Number::Exact(part.clone())).ok()?;
-            sum += part;
-        }
-        Some(Rational::from(sum))
+    /// The sum of so many doubles that is next to a number.
+    fn approximated(value: &Number, n: usize) -> Option<Rational> {
+        let parts = doubles(value, n)?;
+        Some(parts.into_iter().filter_map(Rational::from_f64).fold(Rational::ZERO, |sum, part| sum + part))
     }
 
     /// A cancellation of a cancellation.

@@ -11,7 +11,7 @@ mod claims;
 mod text;
 
 use claims::{Examined, examine};
-use crease_corpus::rounding::{Case, benign, hostile};
+use crease_corpus::rounding::{Case, almost_stationary, benign, hostile};
 use std::collections::BTreeMap;
 
 /// How many cases a run without further wishes looks at.
@@ -37,7 +37,9 @@ impl Tally {
         counts[0] += 1;
         counts[1] += u64::from(found.six_digits);
         counts[2] += u64::from(found.refused.is_some());
-        self.wrong.extend(found.wrong.iter().map(|why| format!("{why}\n{case}")));
+        if !found.wrong.is_empty() {
+            self.wrong.push(format!("{}\n{case}", found.wrong.join("\n")));
+        }
         if !found.six_digits {
             self.open.push(format!("{}: {}", case.seed, found.refused.unwrap_or_default()));
         }
@@ -95,7 +97,7 @@ fn check(what: &str, tally: &Tally, least: f64) {
     println!("not certain to six digits: {}", tally.open.join("; "));
     let shown = number("CREASE_ROUNDING_SHOW").unwrap_or(20) as usize;
     let wrong: Vec<&str> = tally.wrong.iter().take(shown).map(String::as_str).collect();
-    assert!(wrong.is_empty(), "{} wrong claims:\n{}", tally.wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "wrong claims about {} programs:\n{}", tally.wrong.len(), wrong.join("\n"));
     assert!(tally.share() >= least, "{what}: only {:.4} are certain to six digits", tally.share());
 }
 
@@ -109,4 +111,11 @@ fn certain_numbers_of_hostile_programs_are_true() {
 #[ignore = "numbers are not enclosed yet"]
 fn certain_numbers_of_ordinary_programs_are_true() {
     check("ordinary", &examine_all(benign), 0.99);
+}
+
+/// Zeros that no number of bits shows are bounds, so that not many of these numbers have six digits.
+#[test]
+#[ignore = "numbers are not enclosed yet"]
+fn certain_numbers_where_gradients_vanish_are_true() {
+    check("almost stationary", &examine_all(almost_stationary), 0.0);
 }
