@@ -324,13 +324,16 @@ pub struct Steps<'l> {
     limits: &'l Limits,
 }
 
+/// The units of work of a step: a term of a sparse sum.
+const STEP: u64 = 6;
+
 impl Steps<'_> {
     /// Takes some steps, unless there are not as many left, or it is time to stop.
     #[inline]
     pub fn take(&mut self, steps: usize) -> Option<()> {
         let left = self.left.checked_sub(steps);
         self.left = left.unwrap_or(0);
-        left.and(self.limits.charge(steps as u64).ok())
+        left.and(self.limits.charge(STEP * steps as u64).ok())
     }
 
     /// Charges work beyond the steps, such as that of long numbers.

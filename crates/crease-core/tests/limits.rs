@@ -13,6 +13,8 @@ mod expansion;
 mod models;
 #[path = "limits/runs.rs"]
 mod runs;
+#[path = "limits/work.rs"]
+mod work;
 
 use crease_core::{Builder, Op, Program, Shape};
 use std::sync::Arc;

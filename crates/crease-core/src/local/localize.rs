@@ -220,7 +220,11 @@ impl LocalError {
 }
 
 /// The units of work that an equation takes, without what its numbers take.
-const EQUATION: u64 = 24;
+const EQUATION: u64 = 48;
+
+/// The units of work that a branch of a selection takes by itself, and for each of its inputs and constants.
+const CALL: u64 = 64;
+const EACH: u64 = 16;
 
 /// The units of work of a library function on numbers of one word.
 const FUNCTION: u64 = 400;
@@ -466,6 +470,7 @@ impl Localizer<'_> {
         origins: Origins<'_>,
         depth: usize,
     ) -> Result<Vec<Local>, LocalError> {
+        self.charge(CALL + EACH * (q.consts.len() + inputs.len()) as u64)?;
         let constants: Vec<Local> = q.consts.iter().map(|c| self.constant(c)).collect();
         let mut values = inputs;
         values.reserve(q.values());

@@ -8,6 +8,9 @@ use crate::number::{Mixed, Number, Rational};
 use crate::op::{Kink, Ties};
 use std::cmp::Ordering;
 
+/// The units of work that a product of a row with a vector takes for each number.
+const PRODUCT: u64 = 48;
+
 /// The units of work that an exchange of a sort takes.
 const EXCHANGE: u64 = 32;
 
@@ -66,6 +69,7 @@ impl Localizer<'_> {
                 let (a, x) = args.split_at(rows * columns);
                 let mut sums = Vec::with_capacity(*rows);
                 for r in 0..*rows {
+                    self.charge(PRODUCT * columns as u64)?;
                     let row = &a[r * columns..(r + 1) * columns];
                     let products = row.iter().zip(x).map(|(a, x)| a.value.mul(&x.value));
                     let value = products.reduce(|s, y| s.add(&y)).unwrap_or_else(Mixed::zero);

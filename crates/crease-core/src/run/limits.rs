@@ -14,17 +14,17 @@ pub(super) struct Meter {
     limits: Limits,
     extents: PerProgram<Extent>,
     used: u128,
-    /// Equations until somebody looks at the clock again.
-    unwatched: u32,
+    /// Whether numbers may grow, so that the clock is read at every equation.
+    exact: bool,
 }
 
-/// So many equations are carried out between two looks at the clock.
-const UNWATCHED: u32 = 256;
+/// The units of work that an equation takes.
+const EQUATION: u64 = 8;
 
 impl Meter {
     /// For runs of a program. What it needs is known now, so that hours are not spent before it is refused.
-    pub fn new(p: &Program, limits: Limits) -> Self {
-        Meter { limits, extents: extents(p), used: 0, unwatched: UNWATCHED }
+    pub fn new(p: &Program, limits: Limits, exact: bool) -> Self {
+        Meter { limits: limits.metered(), extents: extents(p), used: 0, exact }
     }
 
     /// A program begins to run, called from an equation or as the main program.
@@ -49,15 +49,12 @@ impl Meter {
 impl Meter {
     /// An equation of a program is about to be carried out.
     pub fn step(&mut self, p: &Program, i: usize) -> Result<(), RunError> {
-        self.unwatched -= 1;
-        if self.unwatched > 0 {
-            return Ok(());
-        }
-        self.unwatched = UNWATCHED;
-        match self.limits.stopped() {
-            None => Ok(()),
-            Some(stop) => Err(RunError { fault: RunFault::Stopped(stop), site: Some(Box::new(Site::new(p, i))) }),
-        }
+        let charged = self.limits.charge(EQUATION);
+        let stop = match self.exact {
+            true => charged.and_then(|()| self.limits.check()),
+            false => charged,
+        };
+        stop.map_err(|stop| RunError { fault: RunFault::Stopped(stop), site: Some(Box::new(Site::new(p, i))) })
     }
 }
 

@@ -274,7 +274,7 @@ fn interpret<N: Number>(
     observer: &mut dyn Observer<N>,
 ) -> Result<Vec<Tensor<N>>, RunError> {
     check_inputs(p, inputs, arithmetic)?;
-    let mut meter = Meter::new(p, limits);
+    let mut meter = Meter::new(p, limits, N::EXACT);
     meter.enter(p, None)?;
     let first = inputs.iter().map(|t| Cell::from_vec(t.data().to_vec())).collect();
     let mut machine = Machine { arithmetic, constants: HashMap::new() };

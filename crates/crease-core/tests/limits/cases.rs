@@ -114,5 +114,5 @@ fn counting_is_stopped() {
     assert_eq!(stopped(soon.clone()), Stop::Time);
     let how = How::default().technique(Technique::Backward).within(&soon);
     let error = counted(&p, &how, Mode::Backward).unwrap_err();
-    assert!(matches!(error, DiffError::Cases(CasesError::Stopped { stop: Stop::Time, .. })), "{error}");
+    assert_eq!(error.stop(), Some(Stop::Time), "{error}");
 }

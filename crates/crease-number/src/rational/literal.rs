@@ -15,6 +15,12 @@ use std::str::FromStr;
 /// memory than there is.
 const MAX_EXPONENT: i64 = 100_000;
 
+/// Integers with more digits than this are refused: reading them takes time that grows with the square of the digits.
+const MAX_INTEGER: usize = 1_000_000;
+
+/// The same of decimals and of the parts of fractions, which are reduced besides.
+const MAX_FRACTION: usize = 200_000;
+
 /// Decimals with more significant digits than this are not shown as decimals.
 const MAX_DIGITS: u32 = 17;
 
@@ -25,6 +31,14 @@ pub enum ParseRationalError {
     /// The text is not of any form that a number takes.
     #[error("not a number: expected a form such as 3, 0.1, 1e-3, 1/3 or ~0.1")]
     Malformed,
+    /// There are more digits than are read.
+    #[error("the number has {digits} digits, and no more than {most} are read")]
+    TooLong {
+        /// How many there are.
+        digits: usize,
+        /// How many may be.
+        most: usize,
+    },
     /// The denominator of a fraction is zero.
     #[error("the denominator is zero")]
     ZeroDenominator,
@@ -55,6 +69,8 @@ impl<'a> Decimal<'a> {
             Some((whole, fraction)) => (digits(whole)?, digits(fraction)?),
             None => (digits(mantissa)?, ""),
         };
+        let most = if fraction.is_empty() { MAX_INTEGER } else { MAX_FRACTION };
+        short(whole.len() + fraction.len(), most)?;
         Ok(Decimal { negative, whole, fraction: fraction.trim_end_matches('0'), exponent })
     }
 
@@ -89,6 +105,10 @@ impl<'a> Decimal<'a> {
         let power = 10_i64.checked_pow(u32::try_from(scale.unsigned_abs()).ok()?)?;
         if scale < 0 { Rational::new(mantissa, power) } else { Some(Rational::from(mantissa.checked_mul(power)?)) }
     }
+}
+
+fn short(digits: usize, most: usize) -> Result<(), ParseRationalError> {
+    if digits > most { Err(ParseRationalError::TooLong { digits, most }) } else { Ok(()) }
 }
 
 fn split_sign(text: &str) -> (bool, &str) {
@@ -136,6 +156,7 @@ impl FromStr for Rational {
             return Ok(Decimal::split(text)?.value());
         };
         let (negative, num) = split_sign(num);
+        short(num.len().max(den.len()), MAX_FRACTION)?;
         let (num, den) = (magnitude(digits(num)?), magnitude(digits(den)?));
         if den.is_zero() {
             return Err(ParseRationalError::ZeroDenominator);
@@ -329,6 +350,10 @@ mod tests {
         assert_eq!(refused("1e999999999"), ExponentTooLarge);
         assert_eq!(refused("1e-99999999999999999999999"), ExponentTooLarge);
         assert_eq!(refused("~1e400"), NotFinite);
+        let long = |n: usize| "7".repeat(n);
+        assert_eq!(refused(&long(3_000_000)), TooLong { digits: 3_000_000, most: 1_000_000 });
+        assert_eq!(refused(&format!("0.{}", long(300_000))), TooLong { digits: 300_001, most: 200_000 });
+        assert_eq!(refused(&format!("1/{}", long(300_000))), TooLong { digits: 300_000, most: 200_000 });
     }
 
     #[test]

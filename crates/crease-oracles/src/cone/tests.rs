@@ -252,24 +252,29 @@ fn large_systems() {
     }
 }
 
-/// Whoever is told to stop says so: no direction, no conflict.
+/// A cone whose limits say stop says so: no direction, no conflict. Wherever it stands then.
 #[test]
 fn stopped_in_floats_and_in_rationals() {
     let mut forms = Forms::new(30);
     let mut random = SplitMix64::new(11);
-    let mut cone = Cone::new(30, &Limits::DEFAULT);
-    for _ in 0..60 {
-        let terms = (0..30).map(|i| (i, Rational::from(random.below(2_000_001) as i64 - 1_000_000)));
-        let (signed, _) = forms.intern(&terms.collect()).unwrap();
-        cone.assert(&forms, Half::open(signed));
+    let halves: Vec<Half> = (0..60)
+        .map(|_| {
+            let terms = (0..30).map(|i| (i, Rational::from(random.below(2_000_001) as i64 - 1_000_000)));
+            Half::open(forms.intern(&terms.collect()).unwrap().0)
+        })
+        .collect();
+    let cone = |limits: &Limits| {
+        let mut cone = Cone::new(30, limits);
+        halves.iter().for_each(|&half| drop(cone.assert(&forms, half)));
+        cone
+    };
+    let enough = Limits::default().started();
+    let sure = cone(&enough).witness(&forms);
+    let exact = Limits::default().started();
+    assert_eq!(cone(&exact).check_exact(&forms).is_ok(), sure.is_ok());
+    for part in [0, 1, 2, 5, 10, 50] {
+        let limits = |spent: u64| Limits { work: spent * part / 100, ..Limits::default() }.started();
+        assert_eq!(cone(&limits(enough.spent())).check_quick(&forms), Err(Halt::Stopped), "{part}");
+        assert_eq!(cone(&limits(exact.spent())).check_exact(&forms), Err(Halt::Stopped), "{part}");
     }
-    assert_eq!(cone.check_exact(&forms, &|| false), Err(Halt::Stopped));
-    // after so many questions: wherever it stands then
-    for patience in [1, 2, 3, 5, 8] {
-        let asked = std::cell::Cell::new(0);
-        let go_on = || asked.replace(asked.get() + 1) < patience;
-        assert_eq!(cone.check_exact(&forms, &go_on), Err(Halt::Stopped), "{patience}");
-    }
-    let sure = cone.witness(&forms);
-    assert_eq!(cone.check_exact(&forms).is_ok(), sure.is_ok());
 }

@@ -13,6 +13,9 @@ use super::{Refusal, WORDS, Watch};
 use crate::local::form::gcd;
 use crate::number::Rational;
 
+/// What it takes to make room for sweeps from another slot, for each slot, in products.
+const START: u64 = 32;
+
 /// What a form is a combination of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variable {
@@ -116,10 +119,11 @@ impl<'a> Sweeper<'a> {
     }
 
     /// Room for sweeps from a slot.
-    fn start_from(&mut self, start: usize) -> Result<(), Refusal> {
+    fn start_from(&mut self, start: usize, watch: &Watch<'_>) -> Result<(), Refusal> {
         if self.from == start {
             return Ok(());
         }
+        watch.spend(START * self.plan.slots.len() as u64)?;
         let n = self.plan.slots.len();
         // powers of two that bound adjoints
         let mut bound = vec![f64::NEG_INFINITY; n];
@@ -150,7 +154,8 @@ impl<'a> Sweeper<'a> {
         if !self.ties.varies[start][cell] {
             return Ok(form);
         }
-        self.start_from(start)?;
+        self.start_from(start, watch)?;
+        watch.spend(start as u64)?;
         let plan = self.plan;
         self.touch(start, cell);
         let words = self.words[start];
