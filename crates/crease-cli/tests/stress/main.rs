@@ -9,7 +9,7 @@
 //! | variable | |
 //! | --- | --- |
 //! | `CREASE_STRESS_SECONDS` | the limit; 1 by default |
-//! | `CREASE_STRESS_FAMILY`, `CREASE_STRESS_QUESTION` | only families, and questions, that contain one of these words |
+//! | `CREASE_STRESS_FAMILY`, `CREASE_STRESS_QUESTION` | only families (`nothing` for commands without a program), and questions, that contain one of these words |
 //! | `CREASE_STRESS_SIZES` | `worst`, or the numbers of sizes such as `0,2`; all by default |
 //! | `CREASE_STRESS_PATIENCE` | after how many seconds a process is killed; 10 times the limit by default |
 //! | `CREASE_STRESS_WORKERS` | how many processes run at once; 2 by default |
@@ -50,7 +50,7 @@ impl Subject {
         match self {
             Subject::Program(f, n) => format!("{} {n}", f.name),
             Subject::Formula(f, n) => format!("{} {n}", f.name),
-            Subject::Nothing => "-".into(),
+            Subject::Nothing => "nothing".into(),
         }
     }
 }
@@ -235,7 +235,7 @@ fn everything_ends_in_time() {
     for f in FORMULAS.iter().filter(|f| is_wanted(f.name, "FAMILY")) {
         subjects.extend(sizes(f.sizes).into_iter().map(|n| (Subject::Formula(f, n), wanted(OF_FORMULAS))));
     }
-    if is_wanted("-", "FAMILY") {
+    if is_wanted("nothing", "FAMILY") {
         subjects.push((Subject::Nothing, wanted(OF_NOTHING)));
     }
     let rows = ask(&plan, &subjects);
