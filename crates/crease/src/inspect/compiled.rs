@@ -169,7 +169,7 @@ fn every_fault_shows(p: &Program) -> bool {
     })
 }
 
-/// Whether an operation has a value in f64 wherever its arguments have one, unless that is too large.
+/// Whether overflow is all that can go wrong with an operation in f64.
 fn only_overflows(op: &Op) -> bool {
     match op.gap() {
         // what has no exact value has one in f64
@@ -233,7 +233,7 @@ mod tests {
     fn a_condition_that_is_none_is_for_the_interpreter() {
         let mut b = Builder::new("f");
         let x = b.input("x", Shape::scalar()).unwrap();
-        let hidden = b.push1(Op::Logic(crease_core::Logic::Not), &[x]).unwrap();
+        let hidden = b.push1(Op::Logic(crease_core::op::Logic::Not), &[x]).unwrap();
         let y = b.push1(Op::Mul, &[x, x]).unwrap();
         let p = b.finish(&[y, hidden]).unwrap().with_outputs(&[0]).unwrap();
         assert!(crease_core::run(&p, &[Tensor::scalar(2.0)]).is_err());
