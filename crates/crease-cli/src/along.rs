@@ -1,4 +1,4 @@
-//! Directions and other vectors over the inputs of a program: `--along` and `--contains`, which `--within` goes with.
+//! Directions and other vectors over the inputs of a program: `--along`, and `--contains` with `--within`.
 //!
 //! They are written as points are. Names that are left out are 0.
 
@@ -12,7 +12,7 @@ use crease_formats::{Point, PointError};
 /// The tolerance of a vector that is asked about.
 #[derive(Args)]
 pub struct WithinArgs {
-    /// Take the vector of --contains for what it is close to: its numbers may be off by so much of their size, such as 1e-9
+    /// Let the numbers of --contains be off by so much of their size, such as 1e-9
     #[arg(long, value_name = "RELATIVE", requires = "contains", value_parser = relative)]
     pub within: Option<Rational>,
 }

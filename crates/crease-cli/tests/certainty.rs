@@ -173,7 +173,7 @@ fn json_is_as_careful_as_text() {
     assert_eq!(g["conservative"]["verdict"], "unknown");
 }
 
-/// The middle of an enclosure that holds 0 is no gradient: at these minima nothing decreases, and no direction is named.
+/// The middle of an enclosure that holds 0 is not the gradient: these minima have no descent direction.
 #[test]
 fn minima_without_exact_gradients_are_not_said_to_decrease() {
     let ask = |expression: &str, at: &str| {
@@ -246,7 +246,7 @@ fn gradients_that_differ_are_shown_in_as_many_digits() {
     assert!(usual["gradients"].as_array().unwrap().iter().all(|g| g.get("digits").is_none()), "{usual}");
 }
 
-/// A vector is taken exactly; that rounding alone keeps it out of a set is told, with the distance, and so is what to do.
+/// A vector is taken exactly. If rounding alone keeps it out, the answer says so, with the distance.
 #[test]
 fn rounding_is_named_where_it_is_all_that_differs() {
     let ask = |args: &[&str]| (ok(args), run_json(&[args, &["--json"]].concat())["contains"].clone());

@@ -352,7 +352,7 @@ fn certificates_of_the_tool_itself() {
     }
 }
 
-/// The limits of a check are those that flags give: of time for its proof, of bits and steps for the model that it is compared with.
+/// The flags limit a check: the time of the proof, the steps of the model it is compared with.
 #[test]
 fn limits_end_a_check() {
     let path = file("check", "limits.cert", PROOF);

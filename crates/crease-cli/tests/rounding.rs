@@ -44,7 +44,6 @@ fn wrong(case: &Case, said: &Value) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "numbers are not enclosed yet"]
 fn certain_numbers_are_true() {
     let mut found = Vec::new();
     let mut certain = 0;

@@ -103,8 +103,8 @@ impl Session<'_> {
         set.known(choices)
     }
 
-    /// The same with how far each coordinate may be from that of the program; nothing if all of it is exact. Nothing certain follows from a
-    /// gradient at choices without that.
+    /// [`gradient_at_choices`](Self::gradient_at_choices) with the radius of each coordinate's enclosure,
+    /// which is `None` for an exact model. Certain statements about the gradient need the radius.
     ///
     /// ```
     /// use crease_core::{exp, local::localize, relu, trace, Rational, Tensor};

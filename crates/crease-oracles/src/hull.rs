@@ -95,28 +95,29 @@ fn check<P: AsRef<[Rational]>>(points: &[P], dimension: usize) -> Result<(), Ora
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stationarity {
-    /// It is, as this combination of neighbouring gradients, which are known exactly.
+    /// Yes: 0 is this combination of neighbouring gradients, which are known exactly.
     Stationary {
         /// Numbers of gradients and their weights, which are positive and add up to 1.
         weights: Vec<(usize, Rational)>,
     },
-    /// It is: 0 is in the convex hull of the gradients, whatever they are within their enclosures. The weights depend on what they are.
+    /// Yes: 0 is in the convex hull of the gradients, wherever they lie within their enclosures.
+    /// The weights depend on where, so that there are none.
     Enclosed,
-    /// It is not: along this direction all Clarke subgradients are negative, so that the program decreases. Of gradients that are
-    /// enclosed, all numbers within the enclosures are.
+    /// No: all Clarke subgradients are negative along this direction, so that the program decreases.
+    /// For enclosed gradients, every vector of every enclosure is.
     Descent {
         /// The direction.
         direction: Vec<Rational>,
     },
-    /// 0 is neither certainly a combination of what was found nor certainly apart from it, or what was found is not known to be all, or
-    /// time was up.
+    /// 0 is neither certainly a combination of the gradients nor certainly apart from them, the list
+    /// is not complete, or time was up.
     NotDecided,
 }
 
 impl Neighbours {
     /// Whether the point is Clarke stationary, within the time of the limits. See [`Stationarity`] for an example.
     ///
-    /// No answer rests on the middle of an enclosure:
+    /// The answer never rests on the middle of an enclosure:
     ///
     /// ```
     /// use crease_core::{abs, exp, log, local::localize, trace, Rational, Tensor, Var};
@@ -124,9 +125,10 @@ impl Neighbours {
     /// let ask = |at: i64, f: fn(Var<'_>) -> Var<'_>| {
     ///     let p = trace(1, |x| f(x[0])).unwrap();
     ///     let model = localize(&p, &[Tensor::scalar(Rational::from(at))]).unwrap();
-    ///     neighbouring_gradients(&model, 0, &Default::default()).unwrap().stationarity(&Default::default())
+    ///     let all = neighbouring_gradients(&model, 0, &Default::default()).unwrap();
+    ///     all.stationarity(&Default::default())
     /// };
-    /// assert_eq!(ask(2, |x| exp(log(x)) - x), Stationarity::NotDecided); // the gradient is 0, or close to it
+    /// assert_eq!(ask(2, |x| exp(log(x)) - x), Stationarity::NotDecided); // 0, or close to it
     /// assert_eq!(ask(0, |x| abs(exp(x * 0.0 + 1.0) * x)), Stationarity::Enclosed); // from -e to e
     /// assert!(matches!(ask(1, exp), Stationarity::Descent { .. }));
     /// ```
@@ -193,11 +195,11 @@ impl Neighbours {
     }
 }
 
-/// Whether 0 is in the convex hull of gradients, whatever they are within their enclosures.
+/// Whether 0 is in the convex hull of gradients, wherever they lie within their enclosures.
 ///
-/// It is if the hull of the middles holds the box of all deviations, so that no half-space can lose 0 by them: were <m_i + e_i, s> < 0 for all
-/// i, then the corner of the box that is farthest along s, which is at least as far as any -e_i, would be beyond all m_i. The box
-/// is in the hull if a cross-polytope around it is, which has fewer corners.
+/// Sufficient: the hull of the middles m_i contains the box of all deviations e_i. Otherwise some s
+/// has <m_i + e_i, s> < 0 for all i; then the corner of the box farthest along s lies beyond every
+/// m_i along s, a contradiction. A cross-polytope around the box has fewer corners than the box.
 fn surround_zero(gradients: &[Neighbour], limits: &Limits) -> bool {
     let dimension = gradients.first().map_or(0, |n| n.gradient.len());
     let mut deviation = vec![Rational::ZERO; dimension];
@@ -220,8 +222,10 @@ fn surround_zero(gradients: &[Neighbour], limits: &Limits) -> bool {
     })
 }
 
-/// A direction along which all vectors within the enclosures of all gradients are negative, if there is one. The corners that
-/// prevent one are found as they are met: a direction for those so far either does for all, or shows another corner.
+/// A direction along which all vectors of all enclosures are negative, if one exists.
+///
+/// Corners of the enclosures are generated lazily: a direction that separates the known ones from 0
+/// either separates all, or reveals a corner to add.
 fn descent(gradients: &[Neighbour], limits: &Limits) -> Option<Vec<Rational>> {
     // of one enclosure, the vector that is closest to 0 is in the way of no other
     let closest = |n: &Neighbour| -> Vec<Rational> {

@@ -223,7 +223,7 @@ fn stationary_points() {
     assert_eq!(all.stationarity(&Default::default()), Stationarity::Enclosed);
 }
 
-/// Minima at which the gradient has no exact value: its enclosure holds 0, whose middle says nothing.
+/// Minima with a gradient that has no exact value: the middle of its enclosure says nothing.
 #[test]
 fn the_middle_of_an_enclosure_is_no_gradient() {
     type F = for<'t> fn(&[Var<'t>]) -> Var<'t>;

@@ -238,9 +238,9 @@ fn certificates() {
     assert!(crease_check::check(certificate.as_bytes()).is_ok());
 }
 
-/// Norms of curved arguments cancel to first order, but not where the first-order parts of both vanish: there the program is not
-/// differentiable, however close to the point. The direction that an answer shows is none of those, though the search that knows no norms
-/// would draw it.
+/// Norms of curved arguments cancel to first order only. Along a direction on which the first-order
+/// parts of both vanish, the program has a kink at every point near 0. No answer shows such a
+/// direction, though it is the one that a search without norms draws.
 #[test]
 fn directions_are_looked_at_with_the_norms_that_cancel() {
     let decide = |text: &str| Session::owning(at_zero(text), 0).differentiable(&Effort::default()).unwrap().verdict;

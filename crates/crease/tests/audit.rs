@@ -208,7 +208,7 @@ fn a_limit_that_was_met_is_told() {
     assert!(undecided.limited && undecided.verdict() == "unknown", "{undecided:?}");
 }
 
-/// Conventions that return the gradient are not said to differ from it because enclosures of the same number have different middles.
+/// Different middles of enclosures of one number do not count as a difference of conventions.
 #[test]
 fn enclosures_of_one_gradient_are_not_apart() {
     let p = crease::formats::parse_expression("(relu(x) - relu(x) + x*exp(y)) * exp(2*y)", &|_| None).unwrap();

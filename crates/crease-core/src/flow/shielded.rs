@@ -34,8 +34,9 @@ pub(crate) fn guarded(p: &Program) -> Vec<bool> {
     guarded
 }
 
-/// Whether an operation may have no value where its arguments have one, be it that it is too large. That a sum or a product may be too large is not looked at, nor that a
-/// condition may be no truth value.
+/// Whether an operation may have no value where its arguments have one, overflow included.
+///
+/// Ignores overflow of sums and products, and conditions that are not booleans.
 fn may_fail(op: &Op) -> bool {
     match op.gap() {
         Gap::None | Gap::Size | Gap::Condition => false,

@@ -361,11 +361,14 @@ macro_rules! calling {
 
 pub(crate) use {calling, elementwise, shaped, with_lane};
 
-/// Where an operation may have no value although all of its arguments have one: the one table of that.
+/// Where an operation may have no value although all of its arguments have one.
+///
+/// [`Op::gap`] is the only table of this: guarded products of the backward sweep and the check that a
+/// compiled run misses no fault both read it.
 ///
 /// ```
-/// use crease_core::op::{Gap, Kink, Lane};
-/// use crease_core::{Logic, Op, Smooth};
+/// use crease_core::op::{Gap, Kink, Lane, Logic};
+/// use crease_core::{Op, Smooth};
 /// assert_eq!(Op::Kink(Kink::Relu).gap(), Gap::None);
 /// assert_eq!(Op::Mul.gap(), Gap::Size);
 /// assert_eq!(Op::Kink(Kink::Norm2(Lane::Axis)).gap(), Gap::Exactness);
@@ -382,7 +385,7 @@ pub enum Gap {
     Exactness,
     /// Where a condition is neither true nor false.
     Condition,
-    /// Outside of its domain, such as division by 0, or where a position is none; and all of the above.
+    /// Outside of its domain, as for division by 0 or an invalid position, and all of the above.
     Domain,
 }
 

@@ -365,10 +365,12 @@ fn near(
     Err(OracleError::NoGenericDirection)
 }
 
-/// A decision about the function of the direction without norms that cancel, as one about the program. Both are differentiable at the
-/// point or neither is; but around the point, where the arguments of norms are curved, the norms need not cancel, and the program may have
-/// no gradient along a direction along which the function has one. So each element is looked at again with the norms, along its direction or
-/// one close by.
+/// Turns a decision about the model without cancelling norms into one about the program.
+///
+/// Both are differentiable at the point, or neither is. Around the point they may differ: norms of
+/// curved arguments cancel to first order only, and the program may have a kink all along a
+/// direction at which the other model is smooth. Each element is therefore confirmed with the norms,
+/// along its direction or one nearby. An element that cannot be confirmed makes the verdict unknown.
 fn with_norms(
     session: &Session<'_>,
     plain: &Session<'_>,
@@ -402,7 +404,7 @@ fn with_norms(
     })
 }
 
-/// An element of the function without norms, with a direction along which the program has this gradient, too.
+/// Finds a direction along which the program, norms included, has the gradient of `element`.
 fn seen_with_norms(
     session: &Session<'_>,
     plain: &Session<'_>,
@@ -439,7 +441,7 @@ fn seen_with_norms(
     Ok(None)
 }
 
-/// How many directions close to one that shows nothing are tried.
+/// How many directions are tried: the given one, then ever closer ones beside it.
 const STEPS_ASIDE: i32 = 64;
 
 /// A direction itself, then ever smaller steps away from it.

@@ -240,8 +240,9 @@ impl Neighbours {
         Neighbours { gradients: Vec::new(), cells: 0, limit, exact: true, work, all_vertices: false }
     }
 
-    /// Whether the list is known to hold all neighbouring gradients: no limit was reached. Where the model is not exact, it is one gradient then, around which there are no kinks, and
-    /// what is known of it is its enclosure.
+    /// Whether the list is known to hold all neighbouring gradients: no limit was reached.
+    ///
+    /// The complete list of an inexact model is one gradient without kinks, known by its enclosure.
     pub fn complete(&self) -> bool {
         self.limit.is_none()
     }

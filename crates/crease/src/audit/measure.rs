@@ -110,8 +110,8 @@ fn near(numbers: &[Rational]) -> Vec<f64> {
 /// A vector, and how far each coordinate may be off; nothing if it is exact.
 type Enclosed<'v> = (&'v [Rational], Option<&'v [Rational]>);
 
-/// The largest distance of two vectors in a coordinate in which they certainly differ, exactly, then as a float; 0 if there is none. Of what
-/// differs by less than a float can say, it is the smallest one.
+/// The largest distance between two enclosed vectors among coordinates that certainly differ, else 0.
+/// A distance that underflows is the smallest positive float.
 fn apart(a: Enclosed<'_>, b: Enclosed<'_>) -> f64 {
     let radius = |r: Option<&[Rational]>, k: usize| r.map_or(Rational::ZERO, |r| r[k].clone());
     let distance = |k: usize| {

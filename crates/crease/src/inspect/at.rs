@@ -252,7 +252,8 @@ impl<'p> At<'p> {
         texts(self.model(), v, of)
     }
 
-    /// The digits that tell one of several vectors apart from the others, as a member of a JSON object, if floats do not.
+    /// The member `digits` of a JSON object: one of several vectors in as many digits as tell it apart
+    /// from the others. `None` where the nearest floats do.
     pub(crate) fn json_digits(&self, v: Enclosed<'_>, of: (&Apart, usize)) -> Option<(&'static str, Value)> {
         let parts = json_digits(self.model(), v, of)?;
         Some(("digits", show::object(self.names().into_iter().zip(parts))))
@@ -281,7 +282,8 @@ impl<'p> At<'p> {
         show::object(self.names().into_iter().zip(self.by_input(vector, None).iter().map(show::near)))
     }
 
-    /// How far the numbers of a vector in JSON may be off, as a member of a JSON object, if it is not exact.
+    /// The member `radius` of a JSON object: how far the floats of a vector may be off. `None` for an
+    /// exact vector.
     pub(crate) fn json_radius(&self, v: Enclosed<'_>) -> Option<(&'static str, Value)> {
         v.1?;
         let parts = self.by_input(v.0, v.1);
@@ -368,7 +370,8 @@ pub(crate) fn texts(model: &LocalModel, v: Enclosed<'_>, of: (&Apart, usize)) ->
     by_input(model, v.0, v.1).iter().map(part).collect()
 }
 
-/// The digits that tell one of several vectors apart from the others, input by input, if floats do not.
+/// One of several vectors as JSON strings, in as many digits as tell it apart from the others.
+/// `None` where the nearest floats do.
 pub(crate) fn json_digits(model: &LocalModel, v: Enclosed<'_>, (apart, i): (&Apart, usize)) -> Option<Vec<Value>> {
     if !apart.is_needed(i) {
         return None;
@@ -398,7 +401,7 @@ pub(crate) fn answer(shape: Shape, data: &[Rational], radius: Option<&[Rational]
     }
 }
 
-/// How far a float may be from the true number, given one that is no farther from that than the radius.
+/// A bound on the distance of a float from a number that is within `radius` of `x`.
 fn off(near: f64, x: &Rational, radius: &Rational) -> f64 {
     Rational::from_f64(near).map_or(f64::INFINITY, |near| above(&((&near - x).abs() + radius)))
 }

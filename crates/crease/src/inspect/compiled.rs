@@ -169,7 +169,7 @@ fn every_fault_shows(p: &Program) -> bool {
     })
 }
 
-/// Whether an operation has a value in f64 wherever its arguments have one, unless that is too large.
+/// Whether overflow is all that can go wrong with an operation in f64.
 fn only_overflows(op: &Op) -> bool {
     match op.gap() {
         // what has no exact value has one in f64

@@ -1,7 +1,8 @@
-//! Where a vector lies that somebody asks about, in words and as JSON.
+//! Membership of a given vector, in words and as JSON.
 //!
-//! A vector is taken as it is given, exactly. Answers of frameworks are rounded, so that an exact "no" may be about rounding alone; then the
-//! answer says what the vector is close to, and by how much it differs. With a tolerance ([`Ask::within`](super::Ask::within)) it is taken for that.
+//! The vector is taken exactly as given. Frameworks round, so that an exact "no" may be due to
+//! rounding alone; the answer then names the element that the vector is close to, and the distance.
+//! With a tolerance ([`Ask::within`](super::Ask::within)) the vector is taken for that element.
 
 use super::Ask;
 use super::at::{self, At, above};
@@ -34,7 +35,7 @@ pub struct Close {
     pub to: CloseTo,
     /// No coordinate differs by more than this.
     pub distance: Rational,
-    /// The tolerance relative to the size of numbers that was asked for; nothing if rounding of floats alone explains the distance.
+    /// The relative tolerance that was asked for; `None` if rounding of floats explains the distance.
     pub within: Option<Rational>,
 }
 
@@ -77,7 +78,7 @@ impl CloseTo {
 struct Tolerance<'t>(Option<&'t Rational>);
 
 impl Tolerance<'_> {
-    /// That of two numbers: so much of the larger, or a few units in the last place of a float of that size.
+    /// The tolerance for two numbers: relative to the larger, or four units in its last place.
     fn of(&self, a: &Rational, b: &Rational) -> Rational {
         let size = Ord::max(a.abs(), b.abs());
         match self.0 {
@@ -119,7 +120,7 @@ impl Tolerance<'_> {
     }
 
     /// The distance from a combination of gradients that is so close, if one is found.
-    fn from_hull(
+    fn hull_distance(
         &self,
         vector: &[Rational],
         found: &Membership,
@@ -167,7 +168,7 @@ pub(crate) fn undecided_if_stopped(found: Result<Membership, OracleError>) -> Re
 }
 
 impl Contains {
-    /// Where a vector lies, given where it lies exactly, and the gradients of which a list is there.
+    /// Adds what the vector is close to, if `found` does not make it a Clarke subgradient.
     pub(crate) fn new(
         at: &At<'_>,
         vector: Vec<Rational>,
@@ -351,8 +352,8 @@ fn close(
         listed => nearest(&mut listed.iter().map(|n| (n.gradient.clone(), n.radius.clone()))),
     };
     // a combination is as close as is asked for, and rounding asks for more
-    let by_rounding = || Tolerance(None).from_hull(vector, found, listed, ask);
-    let combined = || by_rounding().or_else(|| tolerance.from_hull(vector, found, listed, ask));
+    let by_rounding = || Tolerance(None).hull_distance(vector, found, listed, ask);
+    let combined = || by_rounding().or_else(|| tolerance.hull_distance(vector, found, listed, ask));
     if let Some(distance) = clarke.or_else(combined) {
         return Ok(close(CloseTo::Clarke, distance));
     }
@@ -368,7 +369,8 @@ fn close(
     Ok(tolerance.beyond(vector, &known.bounds).filter(|_| outside).and_then(|d| close(CloseTo::Bounds, d)))
 }
 
-/// Whether what separates a vector from gradients shows that it is farther from their hull than each coordinate may be off.
+/// Whether the separating direction of `found` shows the vector to be farther from the hull of the
+/// gradients than `offs` allow.
 fn farther(vector: &[Rational], found: &Membership, gradients: &[Neighbour], offs: &[Rational]) -> bool {
     let direction = match found {
         Membership::ConservativeOnly { direction, .. }

@@ -90,7 +90,7 @@ pub struct Ask<'a> {
     pub seed: u64,
     /// How many of them are looked at to see what a vector is.
     pub directions: u64,
-    /// How far the numbers of a vector that is asked about may be off, relative to their size; nothing to take it exactly as it is given.
+    /// Relative tolerance of a vector that is asked about; `None` takes it exactly as given.
     pub within: Option<Rational>,
     /// Whether the search for a verdict records what the certificate of a yes needs.
     pub proof: bool,

@@ -57,7 +57,7 @@ pub enum ProofError {
     /// Time was up, or somebody stopped it, before its proof was followed.
     #[error("the certificate was not checked to its end: {0}")]
     Stopped(Stop),
-    /// The model of the program, with which its own is to be compared, takes more steps to write down than the limit.
+    /// Writing down the model of the program, for the comparison, takes more steps than the limit.
     #[error(
         "the certificate is valid, but the model of `{program}` at this point was not compared with its own: that takes more than {limit} steps, the limit `graph`"
     )]
@@ -130,8 +130,9 @@ pub fn check_within(certificate: impl AsRef<[u8]>, limits: &Limits) -> Result<Pr
 }
 
 impl Proof<'_> {
-    /// The same, if the local model of a program at a point is the one that the certificate states. Which of several outputs it is about is
-    /// said by [`Ask::output`]; how many bits enclosures may have, and how many steps the model may take, by the limits.
+    /// The same, if the local model of a program at a point is the one that the certificate states.
+    /// [`Ask::output`] picks one of several outputs. [`Ask::limits`] bound the bits of enclosures, the
+    /// steps of the model and the time.
     pub fn about<'p>(
         self,
         program: &'p Program,

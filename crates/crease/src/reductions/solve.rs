@@ -76,7 +76,7 @@ pub fn solve(cnf: &Cnf, form: SatForm, effort: &Effort<'_>) -> Result<Solved, Re
     let program = form.program(cnf)?;
     let decision = match localize_within(&program, &origin(&program), Precision::default(), &effort.limits) {
         Ok(local) => differentiable(&local, 0, effort)?,
-        Err(LocalError::Run(RunError { fault: RunFault::Stopped(stop), .. })) => Decision::unknown(stop.into()),
+        Err(LocalError::Stopped(stop)) => Decision::unknown(stop.into()),
         Err(e) => return Err(e.into()),
     };
     let answer = match &decision.verdict {

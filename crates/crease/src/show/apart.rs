@@ -1,8 +1,8 @@
 //! Digits that tell numbers apart.
 //!
-//! Vectors enter of which some are known to be different, by exact numbers or by enclosures that do not meet; what leaves says for which of
-//! their numbers the nearest float is not enough, because a different one has the same or because none comes near, and with how many decimal
-//! digits they are written instead. Everything else is written as [`answer`](super::answer()) does.
+//! [`Apart`] takes vectors that are exact or enclosed. It finds the numbers whose nearest float is not
+//! enough, because a certainly different number has the same float or because no float comes near,
+//! and the decimal digits that they need. All other numbers are written as by [`answer`](super::answer()).
 
 use crease_core::Rational;
 use std::collections::{BTreeMap, HashMap};
@@ -24,14 +24,15 @@ const DIGITS: i64 = 17;
 /// ```
 /// use crease::Rational;
 /// use crease::show::Apart;
-/// let [a, b, c] = ["1", "1.00000000000000000003", "1/3"].map(|x| [x.parse::<Rational>().unwrap()]);
+/// let number = |x: &str| [x.parse::<Rational>().unwrap()];
+/// let [a, b, c] = ["1", "1.00000000000000000003", "1/3"].map(number);
 /// let apart = Apart::of([(&a[..], None), (&b[..], None), (&c[..], None)]);
 /// assert_eq!(apart.digits(1, 0, (&b, None)).unwrap(), "1.00000000000000000003");
 /// assert!(apart.is_needed(0) && !apart.is_needed(2));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Apart {
-    /// For each vector that needs some, for each of its numbers, the power of ten of the last digit.
+    /// By vector that needs digits: for each of its numbers, the power of ten of the last digit.
     units: BTreeMap<usize, Vec<Option<i32>>>,
 }
 
@@ -92,7 +93,9 @@ impl Apart {
     }
 }
 
-/// A number as decimal digits down to this power of ten. It is off by at most one unit of the last digit, or by what is told.
+/// A number in decimal digits down to a power of ten.
+///
+/// The text is off by at most one unit of the last digit, or by the bound behind ±.
 ///
 /// ```
 /// use crease::{Rational, show};

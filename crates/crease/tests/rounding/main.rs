@@ -102,20 +102,17 @@ fn check(what: &str, tally: &Tally, least: f64) {
 }
 
 #[test]
-#[ignore = "numbers are not enclosed yet"]
 fn certain_numbers_of_hostile_programs_are_true() {
     check("hostile", &examine_all(hostile), 0.9);
 }
 
 #[test]
-#[ignore = "numbers are not enclosed yet"]
 fn certain_numbers_of_ordinary_programs_are_true() {
     check("ordinary", &examine_all(benign), 0.99);
 }
 
 /// Zeros that no number of bits shows are bounds, so that not many of these numbers have six digits.
 #[test]
-#[ignore = "numbers are not enclosed yet"]
 fn certain_numbers_where_gradients_vanish_are_true() {
     check("almost stationary", &examine_all(almost_stationary), 0.0);
 }
