@@ -14,6 +14,8 @@ pub(super) struct Meter {
     limits: Limits,
     extents: PerProgram<Extent>,
     used: u128,
+    /// The bytes of a number.
+    each: usize,
     /// Equations until somebody looks at the clock again.
     unwatched: u32,
 }
@@ -23,8 +25,8 @@ const UNWATCHED: u32 = 256;
 
 impl Meter {
     /// For runs of a program. What it needs is known now, so that hours are not spent before it is refused.
-    pub fn new(p: &Program, limits: Limits) -> Self {
-        Meter { limits, extents: extents(p), used: 0, unwatched: UNWATCHED }
+    pub fn new(p: &Program, limits: Limits, each: usize) -> Self {
+        Meter { limits, extents: extents(p), used: 0, each, unwatched: UNWATCHED }
     }
 
     /// A program begins to run, called from an equation or as the main program.
@@ -35,6 +37,8 @@ impl Meter {
             RunFault::TooLong { steps, limit: self.limits.steps }
         } else if numbers > u128::from(self.limits.numbers) {
             RunFault::TooLarge { numbers, limit: self.limits.numbers }
+        } else if held(p, numbers).saturating_mul(self.each as u128) > u128::from(self.limits.memory) {
+            RunFault::Memory { numbers: held(p, numbers), each: self.each, limit: self.limits.memory }
         } else {
             self.used = self.used.saturating_add(extent.own);
             return Ok(());
@@ -59,6 +63,11 @@ impl Meter {
             Some(stop) => Err(RunError { fault: RunFault::Stopped(stop), site: Some(Box::new(Site::new(p, i))) }),
         }
     }
+}
+
+/// The numbers that are held at once, and the outputs, which leave as copies.
+fn held(p: &Program, numbers: u128) -> u128 {
+    p.outputs().iter().fold(numbers, |n, &o| n.saturating_add(p.atom_shape(o).len() as u128))
 }
 
 /// The least number of steps that a run of a program takes, as [`Limits`] count them: one branch of every selection, the cheapest.

@@ -310,6 +310,7 @@ fn no_model(e: &LocalError) -> bool {
             e.fault,
             RunFault::TooLong { .. }
                 | RunFault::TooLarge { .. }
+                | RunFault::Memory { .. }
                 | RunFault::Stopped(_)
                 | RunFault::Number(NumberError::Undecided)
         ),
