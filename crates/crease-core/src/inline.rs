@@ -21,8 +21,7 @@ pub enum InlineError {
     /// Expanding all calls gives more than the limit, which is [`MAX_INLINED`] unless told otherwise.
     #[error(
         "expanding all calls of `{name}` gives {} calls and equations, more than the limit of {limit}; differentiate calls from inside \
-         instead (--technique backward), or raise the limit (--max-equations or --limit equations=N, `How::max_equations`, \
-         `Limits::equations`)",
+         instead (technique `backward`), or raise `equations`",
         shown(*size)
     )]
     TooLarge {
@@ -35,8 +34,7 @@ pub enum InlineError {
     },
     /// Unrolling all loops gives more than the limit.
     #[error(
-        "unrolling the loops of `{name}` gives {} calls and equations, more than the limit of {limit}; raise it (--max-equations or --limit equations=N, \
-         `How::max_equations`, `Limits::equations`)",
+        "unrolling the loops of `{name}` gives {} calls and equations, more than the limit of {limit}; raise `equations`",
         shown(*size)
     )]
     Turns {

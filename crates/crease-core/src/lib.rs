@@ -66,7 +66,7 @@ pub use inline::{InlineError, MAX_INLINED, inline, inline_limited, inline_within
 pub use limits::{Cancel, Limits};
 pub use number::{Number, NumberError, Rational};
 pub use op::{Constant, Kink, Lane, Op, OpError, Position, Scan, Smooth, Stair, Ties};
-pub use program::{Atom, Callee, Equation, Input, Origin, Place, Program, ProgramId, Site, Text, Value};
+pub use program::{Atom, Callee, Equation, Input, Origin, Place, Program, ProgramId, Site, Text, Value, printable};
 pub use run::{Arg, Arithmetic, KinkHit, Observer, RunError, RunFault, RunOptions, kinks, kinks_with, run, run_with};
 pub use scalarize::{scalarize, scalarize_limited, scalarize_within};
 pub use shape::{Layout, Shape, ShapeError};

@@ -266,7 +266,7 @@ fn is_too_much(fault: &RunFault) -> bool {
     let too_much = [NumberError::Undecided, NumberError::TooLarge];
     match fault {
         RunFault::Number(e) => too_much.contains(e),
-        RunFault::TooLong { .. } | RunFault::TooLarge { .. } => true,
+        RunFault::TooLong { .. } | RunFault::TooLarge { .. } | RunFault::Memory { .. } => true,
         _ => false,
     }
 }

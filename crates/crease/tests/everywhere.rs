@@ -152,7 +152,7 @@ fn equations_are_a_limit_of_the_question() {
     };
     assert_eq!(with(How::default(), 100).unwrap().gradient(), [12.0]);
     let error = with(How::default(), 3).unwrap_err();
-    assert!(error.contains("more than the limit of 3;") && error.contains("--limit equations=N"), "{error}");
+    assert!(error.contains("more than the limit of 3;") && error.contains("raise `equations`"), "{error}");
     assert!(with(How::default().max_equations(3), 100).is_err());
     assert_eq!(with(How::default().max_equations(100), 3).unwrap().gradient(), [12.0]);
     let few = Limits { equations: 3, ..Limits::default() };

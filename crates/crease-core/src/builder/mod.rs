@@ -158,7 +158,7 @@ impl Builder {
         Builder {
             program: Program {
                 id: ProgramId::fresh(),
-                name: name.into(),
+                name: named(name.into()),
                 inputs: Vec::new(),
                 ops: Vec::new(),
                 consts: Vec::new(),
@@ -202,7 +202,7 @@ impl Builder {
 
     /// Declares an input. All inputs come before the first equation.
     pub fn input(&mut self, name: impl Into<Arc<str>>, shape: Shape) -> Result<Atom, BuildError> {
-        let name = name.into();
+        let name = named(name.into());
         if !self.program.equations.is_empty() {
             return Err(BuildError::LateInput(name.to_string()));
         }
@@ -529,4 +529,12 @@ fn check_joint(program: &Program, joint: &Program) -> Result<(), BuildError> {
         return fail(format!("it returns shapes {:?}, expected {want:?}", outputs(joint)));
     }
     Ok(())
+}
+
+/// A name that can be shown as it is.
+fn named(name: Arc<str>) -> Arc<str> {
+    match crate::program::printable(&name) {
+        std::borrow::Cow::Borrowed(_) => name,
+        std::borrow::Cow::Owned(shown) => shown.into(),
+    }
 }

@@ -33,6 +33,29 @@ impl Builder {
         self.push1(Op::Constant(constant), &[])
     }
 
+    /// A tensor of exact numbers: a constant where doubles can hold them, else put together from its numbers.
+    ///
+    /// ```
+    /// use crease_core::{Builder, Rational, Shape, run};
+    /// let mut b = Builder::new("f");
+    /// let v = b.exact_tensor(Shape::vector(2)?, vec![Rational::new(3, 5).unwrap(), Rational::ONE])?;
+    /// let p = b.finish(&[v])?;
+    /// assert_eq!(run::<Rational>(&p, &[]).unwrap()[0].data()[0].to_string(), "0.6");
+    /// # Ok::<(), crease_core::BuildError>(())
+    /// ```
+    pub fn exact_tensor(&mut self, shape: Shape, data: Vec<Rational>) -> Result<Atom, BuildError> {
+        let double = |r: &Rational| Some(r.to_f64()).filter(|&near| Rational::from_f64(near).as_ref() == Some(r));
+        if data.len() != shape.len() {
+            return Err(OpError::Data { shape, len: data.len() }.into());
+        }
+        if let Some(doubles) = data.iter().map(double).collect() {
+            return self.tensor(shape, doubles);
+        }
+        let atoms: Vec<Atom> = data.into_iter().map(|number| self.constant(number)).collect();
+        let flat = self.concat(&atoms, 0)?;
+        self.reshape(flat, &shape)
+    }
+
     /// The same elements in another shape.
     pub fn reshape(&mut self, x: Atom, shape: &Shape) -> Result<Atom, BuildError> {
         let from = self.shape_of(x)?;

@@ -176,7 +176,7 @@ pub enum DiffError {
     /// Forward mode would carry too much along.
     #[error(
         "forward mode of `{name}` carries {columns} columns along, one for each scalar input or direction: {what}, which is too much; \
-         go backward (backprop, vjp, --mode backward), or take fewer directions at a time (jvp)"
+         go backward (backprop, vjp), or take fewer directions at a time (jvp)"
     )]
     Columns {
         /// The program.

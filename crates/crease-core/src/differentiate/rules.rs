@@ -327,8 +327,13 @@ fn chosen_at_zero(b: &mut Builder, lane: Lane, chosen: &[Rational], results: &mu
         Lane::Axis => {
             let shape = b.shape(results[1]);
             let n = shape.dims().last().copied().unwrap_or(1);
-            let vector = (0..n).map(|i| chosen.get(i).map_or(0.0, Rational::to_f64)).collect();
-            let vector = b.tensor(crate::Shape::vector(n)?, vector)?;
+            // the choice is exact: rounded, it might leave the unit ball
+            let chosen = &chosen[..chosen.len().min(n)];
+            let first = b.exact_tensor(crate::Shape::vector(chosen.len())?, chosen.to_vec())?;
+            let vector = match chosen.len() {
+                all if all == n => first,
+                some => b.assemble(crate::Shape::vector(n)?, vec![(first, Layout::identity(some))])?,
+            };
             let vector = b.broadcast(vector, &shape)?;
             let tied = repeated(b, tied, &shape)?;
             let added = b.mul(tied, vector)?;

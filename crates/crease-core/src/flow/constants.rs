@@ -36,7 +36,7 @@ pub enum CasesError {
     /// Programs are called in too many ways.
     #[error(
         "`{name}` calls its programs in so many ways, each with other arguments that are constants, that going through them takes more than the limit of {limit} \
-         equations; raise it (--max-equations or --limit equations=N, `How::max_equations`, `Limits::equations`)"
+         equations; raise `equations`"
     )]
     TooMany {
         /// The program.

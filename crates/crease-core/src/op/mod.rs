@@ -9,12 +9,14 @@
 //! What a kink is, whatever room asks, is in its row of facts ([`KinkFacts`]). Which shapes go in and come out is in [`infer`]; meaning is in [`run`](crate::run()), rules are in
 //! [`differentiate`](crate::differentiate), prices in [`cost`](crate::cost).
 
+mod frameworks;
 pub(crate) mod infer;
 mod kinks;
 pub mod scan;
 mod selection;
 
 pub use crate::number::{Algebra, Edge, Facts, Numbers, Slope, Smooth, Stair};
+pub use frameworks::{Departure, Framework};
 pub use infer::{OpError, infer};
 pub use kinks::{Kink, KinkFacts, KinkKind, Takes};
 pub use scan::Scan;

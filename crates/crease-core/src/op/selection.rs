@@ -94,7 +94,8 @@ impl Selection {
         }
     }
 
-    /// What PyTorch returns: relu'(0) = 0, abs'(0) = 0, 0 for a norm at 0, ties of maximum and amax shared equally, one index for median.
+    /// What PyTorch returns: relu'(0) = 0, abs'(0) = 0, 0 for a norm at 0, ties of maximum and amax shared equally, one index for median. [`Framework`](super::Framework) has the
+    /// version, and says where it returns something else.
     pub fn torch() -> Self {
         Selection {
             relu: Rational::ZERO,
@@ -109,7 +110,7 @@ impl Selection {
     }
 
     /// What JAX returns: relu'(0) = 0, abs'(0) = 1, leaky_relu from the right, ties of maximum shared equally. For a Euclidean norm at 0 it
-    /// returns NaN, which is no choice: this takes 0.
+    /// returns NaN, which is no choice: this takes 0. [`Framework`](super::Framework) has the version, and says where it returns something else.
     pub fn jax() -> Self {
         Selection { abs: Rational::ONE, leaky_relu: Rational::ONE, ..Selection::torch() }
     }
@@ -139,14 +140,37 @@ impl Selection {
         }
     }
 
-    /// Reads `preset, name=value, ...`, for example `torch, relu=1/2, max=last`. Without a preset, the paper's.
+    /// Reads `preset, name=value, ...`, for example `torch, relu=1/2, max=last`. Without a preset, the paper's. Each name is there once.
+    ///
+    /// ```
+    /// use crease_core::differentiate::Selection;
+    /// let refused = |text: &str| Selection::parse(text).unwrap_err().to_string();
+    /// assert_eq!(refused("torch, paper"), "a selection begins with one preset, and `paper` would be another one after `torch`");
+    /// assert_eq!(refused("relu=0, relu=1"), "a selection says relu twice");
+    /// assert_eq!(refused("torch,,relu=1"), "part 2 of the selection is empty; write a preset or name=value between commas");
+    /// ```
     pub fn parse(text: &str) -> Result<Self, SelectionError> {
         let mut out = Selection::paper();
-        for (i, part) in parts(text).into_iter().map(str::trim).filter(|p| !p.is_empty()).enumerate() {
+        let mut named: Vec<&str> = Vec::new();
+        let mut preset = None;
+        for (i, part) in parts(text).into_iter().map(str::trim).enumerate() {
             match part.split_once('=') {
-                None if i == 0 => out = Selection::preset(part).ok_or_else(|| SelectionError::Preset(part.into()))?,
-                None => return Err(SelectionError::Preset(part.into())),
-                Some((name, value)) => out.set(name.trim(), value.trim())?,
+                None if part.is_empty() => return Err(SelectionError::Empty { part: i + 1 }),
+                None => {
+                    let found = Selection::preset(part).ok_or_else(|| SelectionError::Preset(part.into()))?;
+                    if i > 0 {
+                        return Err(SelectionError::Second { preset: part.into(), first: preset.map(String::from) });
+                    }
+                    (out, preset) = (found, Some(part));
+                }
+                Some((name, value)) => {
+                    let name = name.trim();
+                    out.set(name, value.trim())?;
+                    if named.contains(&name) {
+                        return Err(SelectionError::Twice(name.into()));
+                    }
+                    named.push(name);
+                }
             }
         }
         Ok(out)
@@ -165,7 +189,8 @@ impl Selection {
         if name == "norm2" {
             let list = value.strip_prefix('[').and_then(|v| v.strip_suffix(']'));
             let numbers = match list {
-                Some(list) => list.split(',').map(str::trim).filter(|x| !x.is_empty()).collect(),
+                Some(list) if list.trim().is_empty() => Vec::new(),
+                Some(list) => list.split(',').map(str::trim).collect(),
                 None => vec![value],
             };
             self.norm2 = numbers.into_iter().map(|x| x.parse().map_err(|_| bad())).collect::<Result<_, _>>()?;
@@ -293,6 +318,26 @@ pub enum SelectionError {
     /// No preset of that name.
     #[error("there is no selection `{0}`; use paper, torch, jax or tensorflow, or name=value such as relu=1/2")]
     Preset(String),
+    /// A preset that is not the first part.
+    #[error(
+        "a selection begins with one preset, and `{preset}` would be another one after {}",
+        first.as_ref().map_or("other parts".into(), |f| format!("`{f}`"))
+    )]
+    Second {
+        /// The preset.
+        preset: String,
+        /// The preset that the selection begins with, if it does.
+        first: Option<String>,
+    },
+    /// A parameter that is given twice.
+    #[error("a selection says {0} twice")]
+    Twice(String),
+    /// Nothing between two commas, or nothing at all.
+    #[error("part {part} of the selection is empty; write a preset or name=value between commas")]
+    Empty {
+        /// Which, counted from 1.
+        part: usize,
+    },
     /// No parameter of that name.
     #[error("a selection has no `{0}`; it has relu, times_relu, abs, leaky_relu, elu, max, order and norm2")]
     Name(String),

@@ -10,10 +10,12 @@
 //! this crate recurses over it: a chain of 10^5 programs is walked with a list ([`Program::library`]).
 
 mod display;
+mod names;
 mod origin;
 mod verify;
 
 pub use display::{KEYWORDS, reserved};
+pub use names::{is_hidden, printable};
 pub use origin::{Origin, Place, Site, Text};
 pub use verify::Fault;
 

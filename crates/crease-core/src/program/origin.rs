@@ -3,7 +3,7 @@
 //! Whatever makes a program says where its equations come from ([`Builder::set_origin`](crate::Builder::set_origin)); every transformation and
 //! every derivative keeps that; reports and messages name it. Two programs that differ in origins alone are equal.
 
-use super::Program;
+use super::{Program, printable};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -171,13 +171,14 @@ impl Origin {
         }
     }
 
-    /// What stands there: the piece of text, the name of the node or of the layer; nothing for a line of code.
+    /// What stands there, [`printable`]: the piece of text, the name of the node or of the layer; nothing for a line of code.
     pub fn excerpt(&self) -> Option<String> {
         match self {
             Origin::Text { text, place } => Some(text.piece(*place)),
-            Origin::Node { name, .. } => Some(name.to_string()),
+            Origin::Node { name, .. } => Some(printable(name).into()),
             Origin::Line { .. } => None,
             Origin::Layer { path, inside } => {
+                let path = printable(path);
                 Some(inside.as_ref().and_then(|i| i.excerpt()).map_or(path.to_string(), |i| format!("{path}: {i}")))
             }
         }
@@ -191,10 +192,10 @@ impl Origin {
                 format!("{line}:{column}")
             }
             Origin::Node { .. } => String::new(),
-            Origin::Line { file, line } => format!("{file}:{line}"),
+            Origin::Line { file, line } => format!("{}:{line}", printable(file)),
             Origin::Layer { path, inside } => match inside.as_ref().map(|i| i.short()) {
-                Some(inside) if !inside.is_empty() => format!("{path} {inside}"),
-                _ => path.to_string(),
+                Some(inside) if !inside.is_empty() => format!("{} {inside}", printable(path)),
+                _ => printable(path).into(),
             },
         }
     }
@@ -218,12 +219,12 @@ impl fmt::Display for Origin {
         match self {
             Origin::Text { text, place } => {
                 let (line, column) = text.line_and_column(*place);
-                write!(f, "{}:{line}:{column}", text.name())
+                write!(f, "{}:{line}:{column}", printable(text.name()))
             }
-            Origin::Node { model, name } => write!(f, "node {name} of {model}"),
-            Origin::Line { file, line } => write!(f, "{file}:{line}"),
-            Origin::Layer { path, inside: Some(inside) } => write!(f, "{path}, {inside}"),
-            Origin::Layer { path, inside: None } => f.write_str(path),
+            Origin::Node { model, name } => write!(f, "node {} of {}", printable(name), printable(model)),
+            Origin::Line { file, line } => write!(f, "{}:{line}", printable(file)),
+            Origin::Layer { path, inside: Some(inside) } => write!(f, "{}, {inside}", printable(path)),
+            Origin::Layer { path, inside: None } => f.write_str(&printable(path)),
         }
     }
 }

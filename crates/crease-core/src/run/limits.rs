@@ -7,6 +7,7 @@ use super::{RunError, RunFault, error};
 use crate::flow::PerProgram;
 use crate::flow::size::{Extent, extents};
 use crate::limits::Limits;
+use crate::number::Number;
 use crate::program::{Program, Site};
 
 /// The steps of a run so far, against its limits.
@@ -14,6 +15,8 @@ pub(super) struct Meter {
     limits: Limits,
     extents: PerProgram<Extent>,
     used: u128,
+    /// The bytes of a number.
+    each: usize,
     /// Whether numbers may grow, so that the clock is read at every equation.
     exact: bool,
 }
@@ -23,8 +26,8 @@ const EQUATION: u64 = 8;
 
 impl Meter {
     /// For runs of a program. What it needs is known now, so that hours are not spent before it is refused.
-    pub fn new(p: &Program, limits: Limits, exact: bool) -> Self {
-        Meter { limits: limits.metered(), extents: extents(p), used: 0, exact }
+    pub fn new<N: Number>(p: &Program, limits: Limits) -> Self {
+        Meter { limits: limits.metered(), extents: extents(p), used: 0, each: size_of::<N>(), exact: N::EXACT }
     }
 
     /// A program begins to run, called from an equation or as the main program.
@@ -35,6 +38,8 @@ impl Meter {
             RunFault::TooLong { steps, limit: self.limits.steps }
         } else if numbers > u128::from(self.limits.numbers) {
             RunFault::TooLarge { numbers, limit: self.limits.numbers }
+        } else if held(p, numbers).saturating_mul(self.each as u128) > u128::from(self.limits.memory) {
+            RunFault::Memory { numbers: held(p, numbers), each: self.each, limit: self.limits.memory }
         } else {
             self.used = self.used.saturating_add(extent.own);
             return Ok(());
@@ -56,6 +61,11 @@ impl Meter {
         };
         stop.map_err(|stop| RunError { fault: RunFault::Stopped(stop), site: Some(Box::new(Site::new(p, i))) })
     }
+}
+
+/// The numbers that are held at once, and the outputs, which leave as copies.
+fn held(p: &Program, numbers: u128) -> u128 {
+    p.outputs().iter().fold(numbers, |n, &o| n.saturating_add(p.atom_shape(o).len() as u128))
 }
 
 /// The least number of steps that a run of a program takes, as [`Limits`] count them: one branch of every selection, the cheapest.

@@ -120,13 +120,13 @@ pub enum RunFault {
     #[error("{0}")]
     Number(#[from] NumberError),
     /// A result too large for the kind of numbers.
-    #[error("the result overflows to {0}; scale the inputs, or run with --exact where all operations are rational")]
+    #[error("the result overflows to {0}; scale the inputs, or run on exact numbers where all operations are rational")]
     Overflow(String),
     /// A result that is no number.
     #[error("the result is not a number")]
     NotANumber,
     /// More steps than the limit.
-    #[error("the run takes at least {} steps, more than the limit of {limit}; raise it with --max-steps or --limit steps=N, or `Limits::steps`", at_least(*steps))]
+    #[error("the run takes at least {} steps, more than the limit of {limit}; raise `steps`", at_least(*steps))]
     TooLong {
         /// How many it takes at least.
         steps: u128,
@@ -134,10 +134,22 @@ pub enum RunFault {
         limit: u64,
     },
     /// More numbers at once than the limit.
-    #[error("the run holds at least {} numbers at once, more than the limit of {limit}; raise it with --max-numbers or --limit numbers=N, or `Limits::numbers`", at_least(*numbers))]
+    #[error("the run holds at least {} numbers at once, more than the limit of {limit}; raise `numbers`", at_least(*numbers))]
     TooLarge {
         /// How many it holds at least.
         numbers: u128,
+        /// The limit.
+        limit: u64,
+    },
+    /// More bytes at once than the limit.
+    #[error(
+        "the run holds at least {numbers} numbers of {each} bytes at once, more memory than the limit of {limit} bytes; raise `memory`"
+    )]
+    Memory {
+        /// How many numbers it holds at least, those that leave it among them.
+        numbers: u128,
+        /// The bytes of each.
+        each: usize,
         /// The limit.
         limit: u64,
     },
@@ -274,7 +286,7 @@ fn interpret<N: Number>(
     observer: &mut dyn Observer<N>,
 ) -> Result<Vec<Tensor<N>>, RunError> {
     check_inputs(p, inputs, arithmetic)?;
-    let mut meter = Meter::new(p, limits, N::EXACT);
+    let mut meter = Meter::new::<N>(p, limits);
     meter.enter(p, None)?;
     let first = inputs.iter().map(|t| Cell::from_vec(t.data().to_vec())).collect();
     let mut machine = Machine { arithmetic, constants: HashMap::new() };

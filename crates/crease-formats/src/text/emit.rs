@@ -188,15 +188,7 @@ impl Parser<'_> {
             return Err(TextError::new("an empty list has no shape", place));
         }
         let shape = checked_shape(list.dims, place)?;
-        let doubles: Option<Vec<f64>> = list.data.iter().map(double).collect();
-        if let Some(data) = doubles {
-            return self.build(place, |b| b.tensor(shape, data));
-        }
-        self.build(place, |b| {
-            let atoms: Vec<Atom> = list.data.into_iter().map(|number| b.constant(number)).collect();
-            let flat = b.concat(&atoms, 0)?;
-            b.reshape(flat, &shape)
-        })
+        self.build(place, |b| b.exact_tensor(shape, list.data))
     }
 }
 

@@ -343,7 +343,10 @@ fn no_model(e: &LocalError) -> bool {
         LocalError::Stopped(_) | LocalError::Undecided { .. } | LocalError::Inline(_) => true,
         LocalError::Run(e) => matches!(
             e.fault,
-            RunFault::TooLong { .. } | RunFault::TooLarge { .. } | RunFault::Number(NumberError::Undecided)
+            RunFault::TooLong { .. }
+                | RunFault::TooLarge { .. }
+                | RunFault::Memory { .. }
+                | RunFault::Number(NumberError::Undecided)
         ),
         _ => false,
     }

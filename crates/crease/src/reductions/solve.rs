@@ -5,8 +5,8 @@
 //! against the clauses. If it is differentiable, the formula is not satisfiable, and the certificate says why.
 
 use super::{Cnf, ReductionError, model_from_direction, origin, sat_network, sat_program};
+use crease_core::Program;
 use crease_core::local::{LocalError, Precision, localize_within};
-use crease_core::{Program, RunError, RunFault};
 use crease_oracles::{Decision, Effort, Limit, Verdict, differentiable};
 
 /// How a formula is written as a program.
