@@ -501,7 +501,7 @@ impl Inspection<'_> {
             None => "",
             Some(_) if !decided => ", in f64; ties were decided on rounded values",
             Some(_) if self.computed.is_sharp() => ", in f64",
-            Some(_) if outputs.iter().all(|a| a.enclosed().is_some()) => ", within these bounds",
+            Some(_) if outputs.iter().all(|a| a.enclosed().is_some()) => ", to the digits shown",
             Some(_) => ", in f64; how far it may be off is not known",
         };
         format!("{what}{notes}{rounded}")

@@ -43,6 +43,7 @@ mod singular;
 mod ties;
 
 pub use all::{Event, Neighbourhood, Wanted, all_gradients, cubes, gradient_json, gradients_in, united_gradients};
+pub(crate) use at::above;
 pub use at::{At, Coordinates, Undecided};
 pub use clarke::{Clarke, clarke};
 pub use compiled::distance;

@@ -10,7 +10,7 @@ pub use rows::{Rows, width};
 /// JSON, as all of this writes it.
 pub use serde_json::Value;
 
-use crate::inspect::Answer;
+use crate::inspect::{Answer, above};
 use crease_core::{Number, Origin, Rational, Tensor};
 
 /// The most elements of a tensor that text shows in full.
@@ -60,9 +60,9 @@ pub fn exact(x: &Rational) -> String {
         }
     }
     let near = x.to_f64();
-    match near.is_finite() && near != 0.0 {
-        true => format!("≈ {}", float(near)),
-        false => beyond_floats(x),
+    match Rational::from_f64(near).filter(|n| !n.is_zero()) {
+        Some(n) => format!("≈ {}", enclosed(near, above(&(&n - x).abs()))),
+        None => beyond_floats(x),
     }
 }
 
@@ -84,30 +84,26 @@ fn beyond_floats(x: &Rational) -> String {
 
 /// A result as text. Large tensors are shown by their corners, unless `full`.
 pub fn answer(a: &Answer, full: bool) -> String {
-    match (&a.exact, &a.radius) {
-        (Some(t), _) => tensor(t, &exact, full),
-        (None, Some(radius)) => {
-            let middle = |i: usize| a.middle.as_ref().and_then(|m| m.data().get(i)).filter(|m| !m.is_zero());
-            let shown = |(i, (x, r)): (usize, (&f64, &f64))| match middle(i) {
-                Some(middle) if *x == 0.0 || !x.is_finite() => exact(middle),
-                _ => enclosed(*x, *r),
-            };
-            let texts = a.near.data().iter().zip(radius.data()).enumerate().map(shown).collect();
-            match Tensor::new(a.near.shape().clone(), texts) {
-                Some(t) => tensor(&t, &|text: &String| text.clone(), full),
-                None => tensor(&a.near, &|x| float(*x), full),
-            }
-        }
-        (None, None) => tensor(&a.near, &|x| float(*x), full),
-    }
+    let places = Tensor::new(a.near.shape().clone(), (0..a.near.data().len()).collect());
+    places.map_or_else(String::new, |places| tensor(&places, &|i| element(a, *i), full))
 }
 
 /// The elements of a result as text, each by itself.
 pub(crate) fn elements(a: &Answer) -> Vec<String> {
-    match (&a.exact, &a.radius) {
-        (Some(t), _) => t.data().iter().map(exact).collect(),
-        (None, Some(radius)) => a.near.data().iter().zip(radius.data()).map(|(x, r)| enclosed(*x, *r)).collect(),
-        (None, None) => a.near.data().iter().map(|x| float(*x)).collect(),
+    (0..a.near.data().len()).map(|i| element(a, i)).collect()
+}
+
+/// An element of a result: exact, or with the digits that are certain or its bound, or as floats have it.
+fn element(a: &Answer, i: usize) -> String {
+    let near = a.near.data()[i];
+    let radius = match (&a.exact, &a.radius) {
+        (Some(t), _) => return exact(&t.data()[i]),
+        (None, None) => return float(near),
+        (None, Some(radius)) => radius.data()[i],
+    };
+    match a.middle.as_ref().map(|m| &m.data()[i]).filter(|m| !m.is_zero()) {
+        Some(middle) if near == 0.0 || !near.is_finite() => exact(middle),
+        _ => enclosed(near, radius),
     }
 }
 
@@ -126,15 +122,39 @@ fn upward(x: f64) -> String {
     format!("{:.1e}", x * 1.06)
 }
 
-/// A number of which it is known how far it may be off: that is told unless it is less than the float itself may be.
+/// The fewest digits that stand for a number without its bound.
+const CERTAIN: i32 = 6;
+
+/// A number of which it is known how far it may be off: as many digits as are certain, within one unit of the last, or its bound.
 fn enclosed(x: f64, radius: f64) -> String {
     match x.abs() {
-        size if radius <= size * f64::EPSILON => float(x),
+        _ if radius == 0.0 => float(x),
         _ if !radius.is_finite() => format!("{} (no bound)", float(x)),
         // which number around 0 is in the middle says nothing
         size if size <= radius => format!("0 ± {}", upward(size + radius)),
-        _ => format!("{} ± {}", float(x), upward(radius)),
+        _ => certain(x, radius).unwrap_or_else(|| format!("{} ± {}", float(x), upward(radius))),
     }
+}
+
+/// The digits of a float that are certain, if they are not too few.
+fn certain(x: f64, radius: f64) -> Option<String> {
+    let (number, radius) = (Rational::from_f64(x)?, Rational::from_f64(radius)?);
+    let text = format!("{:e}", x.abs());
+    let (digits, exponent) = text.split_once('e')?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let ten = |k: i32| Rational::from(10).pow(k);
+    let mut unit = exponent - (digits.len() as i32 - 1 - i32::from(digits.contains('.')));
+    if radius <= ten(unit)? {
+        return Some(float(x));
+    }
+    // half a unit for the bound, half a unit for cutting digits off
+    while &radius + &radius > ten(unit)? {
+        unit += 1;
+        if exponent - unit + 1 < CERTAIN {
+            return None;
+        }
+    }
+    Some(decimal(&number, None, unit))
 }
 
 fn tensor<N>(t: &Tensor<N>, show: &impl Fn(&N) -> String, full: bool) -> String {
@@ -260,10 +280,11 @@ pub fn near(a: &Answer) -> Value {
     }
 }
 
-/// How far the numbers may be off, of a result that is exact or enclosed.
+/// How far the numbers of [`near`] may be off, of a result that is exact or enclosed: by rounding at least.
 pub fn radius(a: &Answer) -> Option<Value> {
+    let rounding = |x: &Rational| Rational::from_f64(x.to_f64()).map_or(f64::INFINITY, |near| above(&(near - x).abs()));
     match (&a.exact, &a.radius) {
-        (Some(t), _) => Some(arrays(t, &|_| 0.0.into())),
+        (Some(t), _) => Some(arrays(t, &|x| rounding(x).into())),
         (None, radius) => radius.as_ref().map(|t| arrays(t, &|x| (*x).into())),
     }
 }
@@ -311,6 +332,23 @@ mod tests {
             [0.1, -0.0, 1e300, 2.5e-7, 3.0, -1e15].map(float),
             ["0.1", "0", "1e300", "2.5e-7", "3", "-1000000000000000"]
         );
+    }
+
+    /// What is printed is right to one unit of its last digit.
+    #[test]
+    fn digits_are_certain_or_the_bound_is_there() {
+        let cases = [
+            (2.718281828459045, 4.5e-16, "2.718281828459045"),
+            (9.002457147037871, 2e-15, "9.00245714703787"),
+            (-0.30000000000000004, 5.6e-17, "-0.3"),
+            (123456.7, 0.04, "123457"),
+            (123456.7, 0.6, "123456.7 ± 6.4e-1"),
+            (1e-30, 3e-44, "1e-30"),
+            (1.5, 2.0, "0 ± 3.7e0"),
+        ];
+        for (x, radius, text) in cases {
+            assert_eq!(enclosed(x, radius), text);
+        }
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub fn printed(report: &str, row: &str, name: Option<&str>) -> Option<Vec<Printe
 }
 
 fn number(text: &str) -> Option<Printed> {
+    // of a long fraction, digits are shown
+    let text = text.trim_start_matches("≈ ");
     let (near, radius) = match text.split_once('±') {
         Some((near, radius)) => (near.trim(), Some(radius.trim().parse().ok()?)),
         None => (text, None),
