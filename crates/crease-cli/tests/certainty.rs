@@ -241,6 +241,8 @@ fn gradients_that_differ_are_shown_in_as_many_digits() {
     let huge = run_json(&["clarke", "-e", "exp(exp(7))*x", "--at", "x=1", "--json"]);
     assert_eq!(huge["gradient"]["x"], Value::Null);
     assert!(digits(&huge).ends_with("e476"), "{huge}");
+    let text = ok(&["clarke", "-e", "exp(exp(7))*x", "--at", "x=1"]);
+    assert!(text.contains(&format!("clarke      {}", digits(&huge))), "{text}");
     // and where floats tell them apart there are none
     let usual = run_json(&["differentiable", "-e", "abs(exp(1)*x)", "--at", "x=0", "--json"]);
     assert!(usual["gradients"].as_array().unwrap().iter().all(|g| g.get("digits").is_none()), "{usual}");

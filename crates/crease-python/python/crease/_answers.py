@@ -334,7 +334,7 @@ def clarke_all(p: Any, *args: Any, contains: Any = None, executor: Executor | st
 
 
 def stationary(p: Any, *args: Any, executor: Executor | str | None = None, **how: Any) -> Answer:
-    """Whether 0 is a Clarke subgradient: in the JSON under ``stationary``. A yes by exact gradients has a certificate, 0 as a combination of limits of gradients, which ``crease check`` accepts; one by enclosures has none.
+    """Whether 0 is a Clarke subgradient: in the JSON under ``stationary``. A yes where the local model is exact has a certificate, 0 as a combination of limits of gradients, which ``crease check`` accepts.
     ``executor`` is as in :func:`crease.clarke_all`.
 
     >>> import crease

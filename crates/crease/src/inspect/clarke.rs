@@ -68,14 +68,14 @@ impl Clarke<'_> {
         let Clarke { at, found, .. } = self;
         let mut rows = Rows::default();
         let value = show::answer(&at.values()[self.output], false);
-        let (gradient, direction) =
-            (at.by_input(&found.gradient, found.radius.as_deref()), at.by_input(&found.direction, None));
-        let wide = match (&gradient[..], &direction[..]) {
-            ([g], [d]) => width([&*value, &show::answer(g, false), &show::answer(d, false)]),
-            _ => 0,
+        let vector = (&found.gradient[..], found.radius.as_deref());
+        let (gradient, direction) = (at.texts(vector, (&Apart::of([vector]), 0)), at.by_input(&found.direction, None));
+        let (single, wide) = match (&gradient[..], &direction[..]) {
+            ([g], [d]) => (d.near.shape().is_scalar(), width([&*value, g, &show::answer(d, false)])),
+            _ => (false, 0),
         };
         rows.add("value", &value);
-        rows.vector("clarke", &at.names(), &gradient, &self.remark(), wide);
+        rows.texts("clarke", &at.names(), &gradient, single, &self.remark(), wide);
         if !at.model().kinks().is_empty() {
             rows.vector("direction", &at.names(), &direction, "", wide);
             let lines = at.model().kinks().iter().zip(&found.picked).zip(sizes(at));

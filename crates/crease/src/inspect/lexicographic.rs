@@ -93,9 +93,11 @@ impl Lexicographic<'_> {
         let Lexicographic { at, found, .. } = self;
         let mut rows = Rows::default();
         let value = show::answer(&at.values()[self.output], false);
-        let gradient = at.by_input(&found.gradient, found.radius.as_deref());
+        let vector = (&found.gradient[..], found.radius.as_deref());
+        let gradient = at.texts(vector, (&Apart::of([vector]), 0));
+        let single = matches!(at.model().inputs(), [one] if one.shape.is_scalar());
         let wide = match &gradient[..] {
-            [g] => width([&*value, &show::answer(g, false)]),
+            [g] => width([&*value, g]),
             _ => 0,
         };
         let remark = match at.model().kinks() {
@@ -103,7 +105,7 @@ impl Lexicographic<'_> {
             _ => "the lexicographic derivative along the basis, a Clarke subgradient",
         };
         rows.add("value", &value);
-        rows.vector("lexicographic", &at.names(), &gradient, remark, wide);
+        rows.texts("lexicographic", &at.names(), &gradient, single, remark, wide);
         rows.add("basis", &self.basis());
         let settled = |j: &Option<usize>| match j {
             Some(j) => format!("settled by the {} direction, {}", ordinal(j + 1), at.shown(&self.basis[*j], None)),
