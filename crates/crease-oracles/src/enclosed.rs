@@ -54,7 +54,12 @@ pub(crate) fn coordinate_apart(
 
 /// An enclosure of the gradient of the output along a direction, if the picked members are certainly the largest there, or equal to those
 /// that are by exact numbers alone. That equal ones are the same form is for the caller to know.
-pub(crate) fn confirmed(session: &Session<'_>, from: NodeId, direction: &[Rational], picked: &[usize]) -> Result<Option<Ball>, OracleError> {
+pub(crate) fn confirmed(
+    session: &Session<'_>,
+    from: NodeId,
+    direction: &[Rational],
+    picked: &[usize],
+) -> Result<Option<Ball>, OracleError> {
     let (model, weights) = (session.model(), session.known());
     let (below, near) = (session.nodes_below(from), session.enclosed_nodes());
     let bits = model.precision().bits;

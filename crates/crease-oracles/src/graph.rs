@@ -1,7 +1,7 @@
 //! The graph of the paper's proof that two elements of the conservative gradient are easy to find, on the normal form.
 
-use crease_core::local::{Form, LocalModel, NormalForm, Sum};
 use crease_core::limits::{Steps, work_of};
+use crease_core::local::{Form, LocalModel, NormalForm, Sum};
 use crease_core::number::Rational;
 
 /// What came of the search for a path.

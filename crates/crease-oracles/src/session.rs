@@ -214,7 +214,10 @@ impl<'m> Session<'m> {
 
     /// The normal form, of all outputs, if it is not too large; of enclosed coefficients it has the middle.
     pub fn normal_form(&self) -> Option<&Arc<NormalForm>> {
-        self.of_model.normal.get_or_init(|| self.eliminated(LocalModel::normal_form_within, self.limits().graph)).as_ref()
+        self.of_model
+            .normal
+            .get_or_init(|| self.eliminated(LocalModel::normal_form_within, self.limits().graph))
+            .as_ref()
     }
 
     /// The same for those who take what it takes.

@@ -16,7 +16,8 @@ const LONG: Duration = Duration::from_secs(60);
 fn model(text: &str) -> LocalModel {
     let file = parse(text).unwrap();
     let p = file.main();
-    let at: Vec<Tensor<Rational>> = p.inputs().iter().map(|i| Tensor::new(i.shape.clone(), vec![Rational::ZERO; i.shape.len()]).unwrap()).collect();
+    let at: Vec<Tensor<Rational>> =
+        p.inputs().iter().map(|i| Tensor::new(i.shape.clone(), vec![Rational::ZERO; i.shape.len()]).unwrap()).collect();
     localize(p, &at).unwrap()
 }
 
@@ -146,8 +147,9 @@ fn the_gradient_that_was_found_first_is_in_an_unknown() {
 
 #[test]
 fn hulls_are_charged() {
-    let points: Vec<Vec<Rational>> =
-        (0..200i64).map(|i| (0..30).map(|j| Rational::from((i * 37 + j * j * 11 + i * i * j) % 101)).collect()).collect();
+    let points: Vec<Vec<Rational>> = (0..200i64)
+        .map(|i| (0..30).map(|j| Rational::from((i * 37 + j * j * 11 + i * i * j) % 101)).collect())
+        .collect();
     let vector = vec![Rational::from(50); 30];
     let few = Limits { work: 100, ..Limits::default() }.started();
     assert_eq!(in_hull(&points, &vector, &few).unwrap(), HullPosition::NotDecided);

@@ -32,9 +32,11 @@ fn endless() -> Vec<(&'static str, Arc<Program>)> {
             format!("program p{i}(x, y) = select {{ x > 0 => {below}(x + x - x, {q}), else => {below}(3 * x - 2 * x, {q}) }}\n")
         })
         .collect();
-    let maxima: String =
-        (0..300).map(|i| format!("  let m{} = max(m{i} + m{i} / 3, m{i} - x, 2 * y - m{i}, abs(m{i} + y))\n", i + 1)).collect();
-    let squares: String = (0..300).map(|i| format!("  let m{} = exp(m{i}) - 1 + sqrt(m{i} * m{i} + x * x)\n", i + 1)).collect();
+    let maxima: String = (0..300)
+        .map(|i| format!("  let m{} = max(m{i} + m{i} / 3, m{i} - x, 2 * y - m{i}, abs(m{i} + y))\n", i + 1))
+        .collect();
+    let squares: String =
+        (0..300).map(|i| format!("  let m{} = exp(m{i}) - 1 + sqrt(m{i} * m{i} + x * x)\n", i + 1)).collect();
     vec![
         ("calls", read(&format!("program p0(x, y) = relu(x - y)\n{calls}"))),
         ("selections", read(&format!("program p0(x, y) = x + 2 * y\n{selections}"))),
@@ -81,7 +83,8 @@ fn check(program: &str, asked: &[(&str, Answer)], stop: Stop) {
                 Some(by) => assert_eq!(by, stop, "{program}, {question}"),
                 None => {
                     let told = e.to_string();
-                    let late = ["time is up", "it was stopped", "the limit of work"].iter().any(|why| told.contains(why));
+                    let late =
+                        ["time is up", "it was stopped", "the limit of work"].iter().any(|why| told.contains(why));
                     assert!(!late, "{program}, {question}: {told}");
                 }
             },

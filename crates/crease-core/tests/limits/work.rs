@@ -44,7 +44,8 @@ fn shared_squares_are_found_once() {
         assert!(backprop(&p, &How::default().within(&Limits::default().within(LONG))).unwrap().len() < 40);
     }
     // with the weights that they add up to: s is 8 (x^2 + y^2), so that a slope is the root of 8
-    let along = at_zero(&shared_squares(3), &Limits::default()).unwrap().along(&[Rational::ONE, Rational::ZERO]).unwrap();
+    let along =
+        at_zero(&shared_squares(3), &Limits::default()).unwrap().along(&[Rational::ONE, Rational::ZERO]).unwrap();
     let (low, high) = along[0].enclosure().outer();
     assert!(low <= 8f64.sqrt() && 8f64.sqrt() <= high && high - low < 1e-9, "{low} {high}");
 }

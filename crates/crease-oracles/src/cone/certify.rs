@@ -1,9 +1,9 @@
 //! From guesses to proofs: exact directions and exact multipliers near those that floats propose.
 
 use super::{Conflict, Forms, Half};
-use crease_core::local::{Form, Sum};
 use crease_core::Limits;
 use crease_core::limits::work_of;
+use crease_core::local::{Form, Sum};
 use crease_core::number::Rational;
 use std::collections::BTreeMap;
 

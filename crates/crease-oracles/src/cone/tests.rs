@@ -210,10 +210,7 @@ fn coordinates_are_bounds() {
     assert_eq!(cone.check(&forms), Ok(()));
     assert_eq!(cone.float.exchanges, 0);
     let mark = cone.assert(&forms, closed(unit[4]));
-    assert_eq!(
-        cone.check(&forms),
-        Err(Conflict { parts: vec![(4, Rational::ONE), (mark, Rational::ONE)] }.into())
-    );
+    assert_eq!(cone.check(&forms), Err(Conflict { parts: vec![(4, Rational::ONE), (mark, Rational::ONE)] }.into()));
     cone.backtrack(mark);
     assert_eq!(cone.check(&forms), Ok(()));
 }

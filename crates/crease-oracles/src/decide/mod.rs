@@ -252,12 +252,7 @@ impl Session<'_> {
             Err(OracleError::Stopped(stop)) => {
                 let best = self.first_element(effort.seed).into_iter().collect();
                 let unknown = Verdict::Unknown { limit: stop.into(), best };
-                Ok(Decision {
-                    verdict: unknown,
-                    by: Argument::Nothing,
-                    counts: SearchCounts::default(),
-                    written: None,
-                })
+                Ok(Decision { verdict: unknown, by: Argument::Nothing, counts: SearchCounts::default(), written: None })
             }
             decided => decided,
         }
@@ -280,7 +275,8 @@ impl Session<'_> {
         let decide = |verdict, by, counts, written| Ok(Decision { verdict, by, counts, written });
         // what ends it is the session's, and what the search has of its own
         effort.limits.check().map_err(OracleError::Stopped)?;
-        let relus = self.normal_form().and_then(|n| Relus::new(n, output, self.token().steps_of(self.limits().rewriting)));
+        let relus =
+            self.normal_form().and_then(|n| Relus::new(n, output, self.token().steps_of(self.limits().rewriting)));
         let written = |proof| self.normal_form().cloned().map(|normal| Written::Exact { normal, output, proof });
         let gradient = Form::from(&first.gradient[..]);
         counts.relus = relus.as_ref().map_or(0, |r| r.arguments.len());

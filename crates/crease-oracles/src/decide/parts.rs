@@ -206,7 +206,8 @@ impl Session<'_> {
         if !self.model().is_exact() || !first.proved {
             return None;
         }
-        let relus = super::Relus::new(self.normal_form()?, self.output(), self.token().steps_of(self.limits().rewriting))?;
+        let relus =
+            super::Relus::new(self.normal_form()?, self.output(), self.token().steps_of(self.limits().rewriting))?;
         let h = relus.output.minus(&Form::from(&first.gradient[..]));
         (!h.is_zero()).then_some((relus, h))
     }

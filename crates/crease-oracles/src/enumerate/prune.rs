@@ -83,7 +83,8 @@ impl<'n> Pruner<'n> {
 
     fn is_single(&self, from: usize, forms: &[Rc<Form>], limits: &Limits) -> bool {
         let p = self.normal.dimension;
-        let inside = |f: &Form| f.beyond(p).filter(|(k, _)| *k < from).map(|(k, _)| forms[k].terms().len()).sum::<usize>();
+        let inside =
+            |f: &Form| f.beyond(p).filter(|(k, _)| *k < from).map(|(k, _)| forms[k].terms().len()).sum::<usize>();
         let terms = |f: &Form| -> usize { f.terms().len() + inside(f) };
         let all = self.normal.kinks[from..].iter().flat_map(|k| &k.forms).chain(&self.normal.outputs);
         if !limits.go_on(4 * all.map(terms).sum::<usize>() as u64) {

@@ -389,7 +389,8 @@ impl<'n, 't> Tree<'n, 't> {
                 let shake = size / f64::from(1 << (attempt / 2));
                 let mut draw = || shake * ((random.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0);
                 let near: Vec<f64> = from.iter().map(|x| x + draw()).collect();
-                let Some(found) = direction_near(&self.forms, &self.path, &near, attempt as usize / 4, self.limits) else {
+                let Some(found) = direction_near(&self.forms, &self.path, &near, attempt as usize / 4, self.limits)
+                else {
                     continue;
                 };
                 let found = turned(found);
@@ -431,7 +432,8 @@ impl<'n, 't> Tree<'n, 't> {
             Some(question) => question.clone(),
             None => {
                 let normal = self.normal;
-                let inside = |f: &Form| f.beyond(normal.dimension).map(|(k, _)| self.decided[k].terms().len()).sum::<usize>();
+                let inside =
+                    |f: &Form| f.beyond(normal.dimension).map(|(k, _)| self.decided[k].terms().len()).sum::<usize>();
                 let terms = |f: &Form| -> usize { f.terms().len() + inside(f) };
                 self.charge(4 * normal.kinks[k].forms.iter().map(terms).sum::<usize>() as u64)?;
                 for f in &normal.kinks[k].forms {
@@ -606,13 +608,9 @@ impl<'n, 't> Tree<'n, 't> {
     }
 }
 
-/// The units of work that looking up a form takes: its content is found by Euclid's algorithm, as many steps as coefficients have bits.
+/// The units of work that looking up a form takes.
 fn work_to_intern(f: &Form) -> u64 {
-    let work = |c: &Rational| match c.small_parts() {
-        Some(_) => 2,
-        None => 2 + work_of(c) * c.bits() as u64 / 2,
-    };
-    f.terms().iter().map(|t| work(&t.1)).sum()
+    f.terms().iter().map(|t| 2 + 8 * work_of(&t.1)).sum()
 }
 
 /// For a model whose kinks all have two forms that use no other kink: what the gradients of opposite cells add up to.

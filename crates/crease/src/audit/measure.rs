@@ -312,9 +312,7 @@ fn no_model(e: &LocalError) -> bool {
         LocalError::Stopped(_) | LocalError::Undecided { .. } | LocalError::Inline(_) => true,
         LocalError::Run(e) => matches!(
             e.fault,
-            RunFault::TooLong { .. }
-                | RunFault::TooLarge { .. }
-                | RunFault::Number(NumberError::Undecided)
+            RunFault::TooLong { .. } | RunFault::TooLarge { .. } | RunFault::Number(NumberError::Undecided)
         ),
         _ => false,
     }

@@ -9,8 +9,8 @@
 use super::InspectError;
 use crease_core::differentiate::{self, How};
 use crease_core::{
-    Arithmetic, Atom, Builder, Limits, Op, Program, Rational, RunError, RunOptions, Shape, Site, Tensor, inline_limited,
-    run_with, unroll_limited,
+    Arithmetic, Atom, Builder, Limits, Op, Program, Rational, RunError, RunOptions, Shape, Site, Tensor,
+    inline_limited, run_with, unroll_limited,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
