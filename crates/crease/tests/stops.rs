@@ -45,10 +45,10 @@ fn endless() -> Vec<(&'static str, Arc<Program>)> {
     ]
 }
 
-type Answer = Result<String, InspectError>;
+type Answer = Result<String, Box<InspectError>>;
 
 fn json(answer: Result<impl Serialize, InspectError>) -> Answer {
-    answer.map(|a| serde_json::to_string(&a).unwrap())
+    answer.map(|a| serde_json::to_string(&a).unwrap()).map_err(Box::new)
 }
 
 /// Every question, with its answer as JSON.
@@ -58,7 +58,7 @@ fn questions(p: &Program, ask: &Ask<'_>) -> Vec<(&'static str, Answer)> {
     let direction = [vec![Rational::ONE, Rational::from(-2)]];
     let zeros = [Tensor::scalar(0.0), Tensor::scalar(0.0)];
     let wanted = Wanted { contains: Some(vec![Rational::ONE; 2]), stationary: true };
-    let debug = |done: Result<(), InspectError>| done.map(|()| String::new());
+    let debug = |done: Result<(), InspectError>| done.map(|()| String::new()).map_err(Box::new);
     vec![
         ("inspect", json(inspect(p, at, &report))),
         ("clarke", json(clarke(p, at, ask))),
