@@ -6,7 +6,7 @@
 
 use super::{Cnf, ReductionError, model_from_direction, origin, sat_network, sat_program};
 use crease_core::local::{LocalError, Precision, localize_within};
-use crease_core::{Program, RunError, RunFault};
+use crease_core::Program;
 use crease_oracles::{Decision, Effort, Limit, Verdict, differentiable};
 
 /// How a formula is written as a program.
@@ -76,7 +76,7 @@ pub fn solve(cnf: &Cnf, form: SatForm, effort: &Effort<'_>) -> Result<Solved, Re
     let program = form.program(cnf)?;
     let decision = match localize_within(&program, &origin(&program), Precision::default(), &effort.limits) {
         Ok(local) => differentiable(&local, 0, effort)?,
-        Err(LocalError::Run(RunError { fault: RunFault::Stopped(stop), .. })) => Decision::unknown(stop.into()),
+        Err(LocalError::Stopped(stop)) => Decision::unknown(stop.into()),
         Err(e) => return Err(e.into()),
     };
     let answer = match &decision.verdict {
