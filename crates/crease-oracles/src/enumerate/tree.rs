@@ -160,6 +160,12 @@ impl<'n, 't> Tree<'n, 't> {
         // in the order of the tree, so that forms are numbered as they are met
         for &k in &tree.order.clone() {
             if is_alone(&normal.kinks[k], p) {
+                // members, their differences, and what these are known by; without them a visit ends at once, as it is stopped
+                let work = normal.kinks[k].forms.iter().map(work_to_intern).sum();
+                let bytes = 3 * normal.kinks[k].forms.iter().map(Form::bytes).sum::<usize>();
+                if !limits.go_on(work) || limits.hold(bytes).is_err() {
+                    break;
+                }
                 let members = normal.kinks[k].forms.iter().map(|f| Rc::new(f.clone())).collect();
                 tree.fixed[k] = Some(tree.question(members));
             }
