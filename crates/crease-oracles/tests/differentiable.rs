@@ -240,7 +240,8 @@ fn limits_are_kept_and_told() {
     let m = model_at(&network(8, 16, 4, Head::Orders, &mut rng), &[0; 8]);
     let unknown = |effort: &Effort<'_>| match differentiable(&m, 0, effort).unwrap() {
         Decision { verdict: Verdict::Unknown { limit, best }, .. } => {
-            assert_eq!(best.len(), 1);
+            // without any time there is not even a first gradient
+            assert_eq!(best.len(), usize::from(limit != Limit::Time));
             limit
         }
         other => panic!("{:?} by {:?}", other.verdict, other.by),

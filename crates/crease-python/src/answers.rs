@@ -7,7 +7,7 @@ use crate::cubes::listed;
 use crate::error::{CreaseError, raise};
 use crate::program::Program;
 use crate::waiting::{interruptible, keeping};
-use crease::inspect::{self as ask_about, Ask, Basis, Numbers, Status, Wanted};
+use crease::inspect::{self as ask_about, Ask, Basis, Beside, Numbers, Status, Wanted};
 use crease::{Cancel, How, Limits, Rational, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -17,7 +17,7 @@ use std::time::Duration;
 pub struct Wish {
     how: How,
     limits: Limits,
-    beside: (u64, Duration),
+    beside: Beside,
     output: Option<usize>,
     seed: u64,
     directions: u64,
@@ -50,11 +50,10 @@ impl Wish {
                     let time = Duration::try_from_secs_f64(seconds);
                     let time = time.map_err(|_| CreaseError::new_err("the time must be seconds, and not negative"))?;
                     ask.limits = ask.limits.clone().within(time);
-                    ask.beside.1 = time;
                 }
                 "conflicts" => {
                     l.conflicts = value.extract()?;
-                    ask.beside.0 = l.conflicts;
+                    ask.beside.conflicts = l.conflicts;
                 }
                 "output" => ask.output = value.extract()?,
                 "seed" => ask.seed = value.extract()?,

@@ -74,6 +74,8 @@ fn sent(part: &SearchPart) -> PyResult<(&'static str, String)> {
                 Limit::Conflicts(n) => ("conflicts", *n),
                 Limit::Time => ("time", 0),
                 Limit::Stopped => ("stopped", 0),
+                Limit::Work => ("work", 0),
+                Limit::Memory => ("memory", 0),
                 Limit::TooLarge => ("too large", 0),
                 Limit::Bits(n) => ("bits", u64::from(*n)),
             };
@@ -99,6 +101,8 @@ fn received(text: &str) -> PyResult<SearchPart> {
         "conflicts" => PartOutcome::Limit(Limit::Conflicts(number)),
         "time" => PartOutcome::Limit(Limit::Time),
         "stopped" => PartOutcome::Limit(Limit::Stopped),
+        "work" => PartOutcome::Limit(Limit::Work),
+        "memory" => PartOutcome::Limit(Limit::Memory),
         "too large" => PartOutcome::Limit(Limit::TooLarge),
         "bits" => PartOutcome::Limit(Limit::Bits(u32::try_from(number).map_err(|_| wrong())?)),
         _ => return Err(wrong()),

@@ -140,7 +140,7 @@ pub struct Builder {
 }
 
 /// The units of work that an equation takes to be built, and each of its arguments.
-const WORK: (u64, u64) = (8, 1);
+const WORK: (u64, u64) = (20, 2);
 
 impl BuildError {
     /// What ended it, if a limit was reached on the way or somebody stopped it.

@@ -234,20 +234,9 @@ impl Form {
     }
 }
 
-/// Euclid's algorithm, which does not mind fractions.
-pub(super) fn gcd(mut a: Rational, mut b: Rational) -> Rational {
-    while !b.is_zero() {
-        if let (Some((mut x, 1)), Some((mut y, 1))) = (a.small_parts(), b.small_parts()) {
-            while y != 0 {
-                (x, y) = (y, x % y);
-            }
-            return x.abs().into();
-        }
-        let Some(quotient) = a.checked_div(&b) else { break };
-        let rest = &a - &b * quotient.floor();
-        a = std::mem::replace(&mut b, rest);
-    }
-    a
+/// The largest number of which both are integer multiples.
+pub(super) fn gcd(a: Rational, b: Rational) -> Rational {
+    a.gcd(&b)
 }
 
 /// A linear form under way.

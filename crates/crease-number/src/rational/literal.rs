@@ -19,7 +19,7 @@ const MAX_EXPONENT: i64 = 100_000;
 const MAX_INTEGER: usize = 1_000_000;
 
 /// The same of decimals and of the parts of fractions, which are reduced besides.
-const MAX_FRACTION: usize = 200_000;
+const MAX_FRACTION: usize = 250_000;
 
 /// Decimals with more significant digits than this are not shown as decimals.
 const MAX_DIGITS: u32 = 17;
@@ -352,8 +352,8 @@ mod tests {
         assert_eq!(refused("~1e400"), NotFinite);
         let long = |n: usize| "7".repeat(n);
         assert_eq!(refused(&long(3_000_000)), TooLong { digits: 3_000_000, most: 1_000_000 });
-        assert_eq!(refused(&format!("0.{}", long(300_000))), TooLong { digits: 300_001, most: 200_000 });
-        assert_eq!(refused(&format!("1/{}", long(300_000))), TooLong { digits: 300_000, most: 200_000 });
+        assert_eq!(refused(&format!("0.{}", long(300_000))), TooLong { digits: 300_001, most: 250_000 });
+        assert_eq!(refused(&format!("1/{}", long(300_000))), TooLong { digits: 300_000, most: 250_000 });
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod words;
 pub use literal::ParseRationalError;
 
 use crate::{Number, NumberError, Smooth, Stair};
-use dashu_base::{BitTest, SquareRootRem};
+use dashu_base::{BitTest, Gcd, SquareRootRem};
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use std::borrow::Cow;
@@ -292,6 +292,33 @@ impl Rational {
             Small { den, .. } => UBig::from(den.get()),
             Big(big) => big.denominator().clone(),
         }
+    }
+
+    /// The largest number of which this and the other are integer multiples; 0 only for two zeros.
+    ///
+    /// ```
+    /// use crease_number::Rational;
+    /// let r = |text: &str| text.parse::<Rational>().unwrap();
+    /// assert_eq!(r("-4/3").gcd(&r("2/5")), r("2/15"));
+    /// assert_eq!(r("0").gcd(&r("-7")), r("7"));
+    /// let long = r("3").pow(200).unwrap();
+    /// assert_eq!(long.gcd(&(&long * r("5/7"))), long.checked_div(&r("7")).unwrap());
+    /// ```
+    pub fn gcd(&self, other: &Rational) -> Rational {
+        if self.is_zero() || other.is_zero() {
+            return if self.is_zero() { other.abs() } else { self.abs() };
+        }
+        if let (Small { num: a, den: b }, Small { num: c, den: d }) = (&self.0, &other.0) {
+            let (num, den) = (gcd(a.unsigned_abs(), c.unsigned_abs()), b.get() / gcd(b.get(), d.get()));
+            let short = i64::try_from(num).ok().zip(den.checked_mul(d.get()).and_then(|l| i64::try_from(l).ok()));
+            if let Some(found) = short.and_then(|(num, den)| Rational::new(num, den)) {
+                return found;
+            }
+        }
+        let (a, b) = (self.numerator().into_parts().1, self.denominator());
+        let (c, d) = (other.numerator().into_parts().1, other.denominator());
+        let den = &b / (&b).gcd(&d) * d;
+        Rational::from(RBig::from_parts(IBig::from((&a).gcd(&c)), den))
     }
 
     /// Numerator and denominator, if both fit 63 bits.

@@ -9,6 +9,7 @@ use super::witness::{Walker, Witness};
 use super::{EnumerateEvent as Event, EnumerateLimit as Limit, EnumerateWork, Neighbour, is_alone};
 use crate::cone::{Cone, Conflict, Forms, Half, Halt, Signed, direction_near};
 use crease_core::Limits;
+use crease_core::limits::work_of;
 use crease_core::local::{Form, NormalForm};
 use crease_core::number::Rational;
 use crease_core::random::SplitMix64;
@@ -159,6 +160,12 @@ impl<'n, 't> Tree<'n, 't> {
         // in the order of the tree, so that forms are numbered as they are met
         for &k in &tree.order.clone() {
             if is_alone(&normal.kinks[k], p) {
+                // members, their differences, and what these are known by; without them a visit ends at once, as it is stopped
+                let work = normal.kinks[k].forms.iter().map(work_to_intern).sum();
+                let bytes = 3 * normal.kinks[k].forms.iter().map(Form::bytes).sum::<usize>();
+                if !limits.go_on(work) || limits.hold(bytes).is_err() {
+                    break;
+                }
                 let members = normal.kinks[k].forms.iter().map(|f| Rc::new(f.clone())).collect();
                 tree.fixed[k] = Some(tree.question(members));
             }
@@ -435,6 +442,10 @@ impl<'n, 't> Tree<'n, 't> {
                     |f: &Form| f.beyond(normal.dimension).map(|(k, _)| self.decided[k].terms().len()).sum::<usize>();
                 let terms = |f: &Form| -> usize { f.terms().len() + inside(f) };
                 self.charge(4 * normal.kinks[k].forms.iter().map(terms).sum::<usize>() as u64)?;
+                for f in &normal.kinks[k].forms {
+                    let used = f.beyond(normal.dimension).map(|(k, _)| work_to_intern(&self.decided[k]));
+                    self.charge(used.sum())?;
+                }
                 // what its forms are once the kinks that they use are decided
                 let reduced = |f: &Form| Rc::new(f.replaced(normal.dimension, |k| &self.decided[k]));
                 let members = normal.kinks[k].forms.iter().map(reduced).collect();
@@ -484,7 +495,7 @@ impl<'n, 't> Tree<'n, 't> {
             let mut known: HashSet<Half> = HashSet::new();
             let mut lost = false;
             for i in (0..members.len()).filter(|&i| i != j) {
-                self.charge(2 + (members[i].terms().len() + members[j].terms().len()) as u64)?;
+                self.charge(2 + work_to_intern(&members[i]) + work_to_intern(&members[j]))?;
                 let Some(signed) = self.pair(k, members, j, i) else { continue };
                 match (self.signs.of(signed.form), signed.negative) {
                     (1, true) | (-1, false) => {
@@ -601,6 +612,11 @@ impl<'n, 't> Tree<'n, 't> {
             self.circuits.learn(form, parts);
         }
     }
+}
+
+/// The units of work that looking up a form takes.
+fn work_to_intern(f: &Form) -> u64 {
+    f.terms().iter().map(|t| 2 + 8 * work_of(&t.1)).sum()
 }
 
 /// For a model whose kinks all have two forms that use no other kink: what the gradients of opposite cells add up to.

@@ -223,8 +223,9 @@ fn it_stops_when_told() {
     let limits = Limits::default().cancelled_by(&cancel);
     let at = [Tensor::new(Shape::new([1, 300]).unwrap(), vec![Rational::ZERO; 300]).unwrap()];
     let error = crate::local::localize_within(&p, &at, Precision::default(), &limits).unwrap_err();
-    assert!(
-        matches!(&error, crate::local::LocalError::Run(e) if matches!(e.fault, crate::RunFault::Stopped(_))),
-        "{error}"
-    );
+    assert_eq!(error, crate::local::LocalError::Stopped(crate::limits::Stop::Cancelled));
+    // in the middle of it, too
+    let limits = Limits { work: 60_000, ..Limits::default() };
+    let error = crate::local::localize_within(&p, &at, Precision::default(), &limits).unwrap_err();
+    assert_eq!(error, crate::local::LocalError::Stopped(crate::limits::Stop::Work));
 }
