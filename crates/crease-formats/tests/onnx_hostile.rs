@@ -32,7 +32,7 @@ fn small() -> Vec<u8> {
 
 /// Limits under which nothing large is ever allocated, so that thousands of damaged files are read in a moment.
 fn tight() -> Options<'static> {
-    Options { limits: Limits { bytes: 1 << 16, parts: 1 << 12, numbers: 1 << 16 }, ..Options::default() }
+    Options { limits: Limits { bytes: 1 << 16, parts: 1 << 12, memory: 1 << 19 }, ..Options::default() }
 }
 
 fn sound(bytes: &[u8]) -> bool {
@@ -227,4 +227,64 @@ fn what_would_grow_is_stopped_by_the_limits() {
     let message = parse_onnx(&bytes, &tight()).unwrap_err().to_string();
     assert!(message.contains("20001 parts, more than the limit of 4096"), "{message}");
     assert!(parse_onnx(&vec![0; 1 << 17], &tight()).unwrap_err().to_string().contains("131072 bytes"));
+}
+
+/// What a few bytes ask for is counted before it is there, and refused by name, size and limit.
+#[test]
+fn a_few_bytes_do_not_fill_the_memory() {
+    let n = 1i64 << 27;
+    let shape = || ints("shape", &[n]);
+    let fill = |rest: Vec<NodeProto>, constants: Vec<TensorProto>| {
+        let mut nodes = vec![node("ConstantOfShape", "shape", "c", &[])];
+        nodes.extend(rest);
+        model(13, vec![port("x", &[1])], [vec![shape()], constants].concat(), nodes, &["y"])
+    };
+    let scalar = |name: &str, value: i64| TensorProto { dims: vec![], ..ints(name, &[value]) };
+    let one = || floats("one", &[1], &[1.0]);
+    let alone =
+        |nodes: Vec<NodeProto>, constants: Vec<TensorProto>| model(13, vec![port("x", &[1])], constants, nodes, &["y"]);
+    for (name, asked, m) in [
+        ("ConstantOfShape", "134217728 numbers, which take 1 GiB", fill(vec![node("Add", "x c", "y", &[])], vec![])),
+        (
+            "Expand",
+            "134217728 numbers, which take 1 GiB",
+            alone(vec![node("Expand", "one shape", "c", &[]), node("Add", "x c", "y", &[])], vec![one(), shape()]),
+        ),
+        (
+            "Tile",
+            "134217728 numbers, which take 1 GiB",
+            alone(vec![node("Tile", "one shape", "c", &[]), node("Add", "x c", "y", &[])], vec![one(), shape()]),
+        ),
+        (
+            "Range",
+            "134217728 numbers, which take 1 GiB",
+            alone(
+                vec![node("Range", "a b d", "c", &[]), node("Add", "x c", "y", &[])],
+                vec![scalar("a", 0), scalar("b", n), scalar("d", 1)],
+            ),
+        ),
+        (
+            "Pad",
+            "numbers, which take",
+            alone(
+                vec![node("Pad", "one pads", "c", &[]), node("Add", "x c", "y", &[])],
+                vec![one(), ints("pads", &[0, n - 1])],
+            ),
+        ),
+        (
+            "OneHot",
+            "numbers, which take",
+            alone(
+                vec![node("OneHot", "at n v", "c", &[]), node("Add", "x c", "y", &[])],
+                vec![ints("at", &[3]), scalar("n", n), floats("v", &[2], &[0.0, 1.0])],
+            ),
+        ),
+    ] {
+        let limits = Limits { memory: 1 << 20, ..Limits::DEFAULT };
+        let bytes = m.encode_to_vec();
+        assert!(bytes.len() < 300, "{name} takes {} bytes", bytes.len());
+        let error = parse_onnx(&bytes, &Options { limits, ..Options::default() }).unwrap_err().to_string();
+        assert!(error.contains(&format!("({name}): it makes")) && error.contains(asked), "{error}");
+        assert!(error.contains("of the limit of 1 MiB") && error.ends_with("raise `memory`"), "{error}");
+    }
 }
