@@ -2,7 +2,7 @@
 
 use crate::commands::printed;
 use crate::fault;
-use crate::flags::{self, LimitArgs, PrecisionArgs};
+use crate::flags::{self, DeadlineArgs, LimitArgs, PrecisionArgs};
 use crate::network::NetworkArgs;
 use crate::source::{SourceArgs, read_input};
 use anyhow::{Result, anyhow, bail};
@@ -52,6 +52,9 @@ pub struct Check {
 
     #[command(flatten)]
     limit: LimitArgs,
+
+    #[command(flatten)]
+    _deadline: DeadlineArgs,
 
     /// Print one JSON object
     #[arg(long)]
