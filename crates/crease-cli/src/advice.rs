@@ -79,8 +79,16 @@ fn feasible(message: &str) -> String {
             continue;
         }
         let start = out[..at].rfind([';', ',', '\n']).unwrap_or(0);
-        let end = out[at..].find([';', '\n']).map_or(out.len(), |end| at + end);
-        out.replace_range(start..end, "");
+        let end = out[at..].find([';', ',', '\n']).map_or(out.len(), |end| at + end);
+        // what is said after it takes its place
+        match out[end..].strip_prefix(", or ").map(str::len) {
+            Some(rest) => {
+                let end = out.len() - rest;
+                let mark = if out[start..].starts_with('\n') { "\n" } else { "; " };
+                out.replace_range(start..end, mark);
+            }
+            None => out.replace_range(start..end, ""),
+        }
         from = start;
     }
     out

@@ -264,7 +264,7 @@ fn a_message_about_a_limit_names_a_flag_that_the_command_takes() {
     assert_eq!(json(&raised)["backprop"]["counted"], 4984);
     let timed = ["bench", "-e", "relu(x)", "--at", "x=0", "--duration", "0", "--limit"];
     let message = fault(&[&timed[..], &["steps=1"]].concat());
-    assert!(message.contains("more than the limit of 1; raise it with --max-steps or --limit steps=N"), "{message}");
+    assert!(message.contains("more than the limit of 1; raise it with --limit steps=N"), "{message}");
     ok(&[&timed[..], &["steps=1000"]].concat());
     // to look at a program from one point, its calls are expanded within `equations`
     let nested = file("limits", "nested.crease", "program g(x) = relu(x)\nprogram f(x) = g(x) + g(x)\n");
