@@ -195,7 +195,7 @@ fn what_would_grow_is_stopped_by_the_limits() {
         let nodes = vec![node(op, "s", "c", &[]), node("Add", "x c", "y", &[])];
         model(13, vec![port("x", &[1])], vec![ints("s", s)], nodes, &["y"])
     };
-    assert!(limited(&huge("ConstantOfShape", &[1 << 26])).contains("limit of 65536"));
+    assert!(limited(&huge("ConstantOfShape", &[1 << 26])).contains("limit of 512 KiB"));
     assert!(limited(&huge("ConstantOfShape", &[1 << 40])).contains("2^27"));
     assert!(limited(&huge("ConstantOfShape", &[-4])).contains("negative"));
     let range = model(
@@ -213,7 +213,7 @@ fn what_would_grow_is_stopped_by_the_limits() {
     let names: Vec<String> = (0..40).map(|i| format!("y{i}")).collect();
     let outputs: Vec<&str> = names.iter().map(String::as_str).collect();
     let m = model(13, vec![port("x", &[7])], vec![ints("g", &many)], gathers, &outputs);
-    assert!(limited(&m).contains("limit of 65536"), "{}", limited(&m));
+    assert!(limited(&m).contains("limit of 512 KiB"), "{}", limited(&m));
     // empty messages take two bytes each in a file and many more in memory
     let mut bytes = vec![0x3a];
     let graph: Vec<u8> = [0x0a, 0x00].repeat(20_000);
@@ -271,19 +271,21 @@ fn a_few_bytes_do_not_fill_the_memory() {
                 vec![one(), ints("pads", &[0, n - 1])],
             ),
         ),
-        (
-            "OneHot",
-            "numbers, which take",
-            alone(
-                vec![node("OneHot", "at n v", "c", &[]), node("Add", "x c", "y", &[])],
-                vec![ints("at", &[3]), scalar("n", n), floats("v", &[2], &[0.0, 1.0])],
-            ),
-        ),
     ] {
         let limits = Limits { memory: 1 << 20, ..Limits::DEFAULT };
         let bytes = m.encode_to_vec();
         assert!(bytes.len() < 300, "{name} takes {} bytes", bytes.len());
-        let error = parse_onnx(&bytes, &Options { limits, ..Options::default() }).unwrap_err().to_string();
+        let error = match parse_onnx(&bytes, &Options { limits, ..Options::default() }) {
+            Err(error) => error.to_string(),
+            // a view of one number takes no memory
+            Ok(network) => {
+                let large =
+                    |e: crease_core::Equation<'_>| matches!(e.op, crease_core::Op::Constant(c) if c.data().len() > 9);
+                assert!(name != "ConstantOfShape" && name != "Range", "{name}");
+                assert!(!network.program.equations().any(large), "{name}");
+                continue;
+            }
+        };
         assert!(error.contains(&format!("({name}): it makes")) && error.contains(asked), "{error}");
         assert!(error.contains("of the limit of 1 MiB") && error.ends_with("raise `memory`"), "{error}");
     }
