@@ -24,7 +24,7 @@ fn values(p: &Program) -> Option<Vec<Tensor<Rational>>> {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let limits = Sizes { bytes: 1 << 16, parts: 1 << 11, numbers: 1 << 14 };
+    let limits = Sizes { bytes: 1 << 16, parts: 1 << 11, memory: 1 << 17 };
     let Ok(network) = parse_onnx(bytes, &Options { limits, ..Options::default() }) else { return };
     let p = &network.program;
     assert!(p.verify().is_empty(), "{:?}", p.verify());

@@ -5,6 +5,12 @@
 use crease::formats::TextError;
 use crease::inspect::InspectError;
 use crease::{Origin, Site, Text};
+use crease_core::printable;
+
+/// A message as it is printed. Names in it are printable already, but for those that only the command line or the system has.
+pub fn shown(message: &str) -> String {
+    message.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+}
 
 /// A fault of a text.
 pub fn text(e: &TextError, text: &Text) -> anyhow::Error {

@@ -1,10 +1,13 @@
 //! Flags that say in which numbers to compute and how far to go.
 
+use crate::advice;
 use crate::interrupt::Interrupt;
 use anyhow::{Result, ensure};
-use clap::Args;
+use clap::{ArgMatches, Args};
 use crease::Limits;
 use crease::inspect::{Ask, Numbers};
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The flags that say in which numbers to compute.
@@ -66,6 +69,21 @@ pub struct LimitArgs {
     limits: Vec<(String, u64)>,
 }
 
+/// The bytes that constants of a file may take, as `--limit memory=N` says.
+static MEMORY: AtomicU64 = AtomicU64::new(Limits::DEFAULT.memory);
+
+/// Remembers what the flags say of memory, which is taken before a command has its limits.
+pub fn remember(flags: &ArgMatches) {
+    if let Ok(Some(limits)) = flags.try_get_many::<(String, u64)>("limits") {
+        limits.filter(|(name, _)| name == "memory").for_each(|(_, bytes)| MEMORY.store(*bytes, Ordering::Relaxed));
+    }
+}
+
+/// The bytes that constants of a file may take.
+pub fn memory() -> u64 {
+    MEMORY.load(Ordering::Relaxed)
+}
+
 impl LimitArgs {
     /// These limits, with those that are set.
     pub fn set(&self, mut limits: Limits) -> Result<Limits> {
@@ -92,6 +110,27 @@ impl TimeArgs {
     pub fn within(&self, limits: Limits) -> Result<Limits> {
         within(self.limit.set(limits)?, self.seconds)
     }
+}
+
+/// How long a command may take that has nothing before it has all: then it ends, wherever it is.
+#[derive(Args)]
+pub struct DeadlineArgs {
+    /// Give up after so many seconds
+    #[arg(long = "seconds", id = "deadline", value_name = "S")]
+    seconds: Option<f64>,
+}
+
+/// Ends the process when the time of [`DeadlineArgs`] is over, if that is among the flags. The clock starts before anything is read.
+pub fn end_in_time(flags: &ArgMatches) -> Result<()> {
+    let Ok(Some(&seconds)) = flags.try_get_one::<f64>("deadline") else { return Ok(()) };
+    let time = time("--seconds", seconds)?;
+    std::thread::spawn(move || {
+        std::thread::sleep(time);
+        let message = advice::with_flags("time is up; ask for more");
+        let _ = writeln!(std::io::stderr(), "error: {message}");
+        std::process::exit(1);
+    });
+    Ok(())
 }
 
 /// The flags of a question about one output that is answered in one go.
@@ -131,12 +170,12 @@ fn named(text: &str) -> Result<(String, u64), String> {
 
 /// The limits where no flag tells, for work of which nothing is left if Ctrl-C ends it.
 pub fn limits() -> Limits {
-    Limits::default().cancelled_by(Interrupt::listen_or_end().cancel())
+    Limits { memory: memory(), ..Limits::default() }.cancelled_by(Interrupt::listen_or_end().cancel())
 }
 
 /// The same for a search that keeps what it has found.
 pub fn search_limits() -> Limits {
-    Limits::default().cancelled_by(Interrupt::listen().cancel())
+    Limits { memory: memory(), ..Limits::default() }.cancelled_by(Interrupt::listen().cancel())
 }
 
 /// These limits, giving up after so many seconds, if a flag says so.

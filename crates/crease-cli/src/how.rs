@@ -6,12 +6,13 @@ use clap::Args;
 use crease::Limits;
 use crease_core::MAX_INLINED;
 use crease_core::differentiate::{How, Mode, Selection, Technique};
+use crease_core::op::Framework;
 
 /// The flags that say how to differentiate.
 #[derive(Args)]
 pub struct HowArgs {
     /// What is picked at kinks: paper, torch, jax or tensorflow, and names such as relu=1/2, abs=0, max=last
-    #[arg(long, value_name = "SEL", default_value = "paper", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SEL", default_value = "paper", allow_hyphen_values = true, long_help = presets())]
     select: String,
 
     /// How calls are differentiated: auto, through, backward, forward or joint; CALLEE=TECHNIQUE is for one callee
@@ -41,6 +42,22 @@ impl HowArgs {
         let limits = set.set(Limits { equations: self.max_equations, ..limits })?;
         Ok((how.max_equations(limits.equations), limits))
     }
+}
+
+/// What the presets are, and where the frameworks that they are named after return something else.
+fn presets() -> String {
+    let mut out =
+        "What is picked at kinks: paper, torch, jax or tensorflow, and names such as relu=1/2, abs=0, max=last"
+            .to_string();
+    for framework in Framework::all() {
+        out += &format!("\n\n{} picks as {framework} does", framework.preset);
+        match framework.departures {
+            [] => out.push('.'),
+            _ => out += ". Where that returns NaN, infinity or something else, the preset does not:",
+        }
+        framework.departures.iter().for_each(|d| out += &format!("\n  {d}"));
+    }
+    out
 }
 
 fn technique(text: &str) -> Result<(Option<String>, Technique), String> {

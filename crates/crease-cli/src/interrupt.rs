@@ -1,5 +1,6 @@
 //! What ends long searches early: Ctrl-C, at which they print what they have, and a reader of standard output that leaves.
 //!
+//! Work that Ctrl-C cut short ends with the exit code 130, whether something was printed or not; work that was complete before it was noticed ends with its own.
 //! The second Ctrl-C ends the process. A reader that has left ends only work that nobody else waits for: where a file is going to be
 //! written, it goes on.
 
@@ -20,6 +21,9 @@ const UNNOTICED: Duration = Duration::from_millis(500);
 static ENDS: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
 static LEFT: AtomicBool = AtomicBool::new(false);
+
+/// Whether work was told of Ctrl-C, and so is not all that it would have been.
+static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// What the first Ctrl-C stops.
 static CANCEL: LazyLock<Cancel> = LazyLock::new(Cancel::new);
@@ -62,13 +66,21 @@ impl Interrupt {
 
     /// Stops the work if nobody waits for what is being computed.
     pub fn look(self) {
-        if self.is_set() {
+        if self.wanted() {
             CANCEL.stop();
         }
     }
 
     /// Whether Ctrl-C was pressed, or nobody waits for what is being computed.
     pub fn is_set(self) -> bool {
+        let set = self.wanted();
+        if set {
+            TOLD.store(true, Ordering::Relaxed);
+        }
+        set
+    }
+
+    fn wanted(self) -> bool {
         ASKED.load(Ordering::Relaxed) || (LEFT.load(Ordering::Relaxed) && !writer::files_are_due())
     }
 
@@ -79,6 +91,11 @@ impl Interrupt {
             false => writer::Closed.into(),
         }
     }
+}
+
+/// Whether Ctrl-C was pressed, and some work noticed it before it came to its end.
+pub fn cut_short() -> bool {
+    ASKED.load(Ordering::Relaxed) && (TOLD.load(Ordering::Relaxed) || CANCEL.is_noticed())
 }
 
 /// Ends the process, unless the work is about to end by itself.

@@ -11,6 +11,7 @@
 //! flags       in which numbers to compute, and how far to go
 //! fault       messages with their place in the text
 //! writer      standard output and files: whole or as they were
+//! advice      flags in messages: those that the command takes
 //! along       --along, --contains: vectors over the inputs
 //! vectors     --points, --basis, --directions: files of many vectors
 //! many        eval and grad at many points
@@ -25,10 +26,10 @@
 //!
 //! A command computes everything first and returns what is to be printed, so a fault leaves standard output empty. Four print as
 //! they go: `paper`, `clarke --all --stream`, `audit --json`, and `--points` where there are many.
-//! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage. `sat` ends like a SAT solver: 10, 20, or 0;
-//! `paper` with 1 if the paper and crease differ without an erratum; `--points` and `audit` with 130 if Ctrl-C ended it. Who stops reading
-//! ends the work, quietly.
+//! Exit codes: 0 done, 1 bad input with one message on standard error, 2 usage, 130 if Ctrl-C cut it short, whatever was printed. `sat` ends like a SAT
+//! solver: 10, 20, or 0; `paper` with 1 if the paper and crease differ without an erratum. Who stops reading ends the work, quietly.
 
+mod advice;
 mod along;
 mod budget;
 mod commands;
@@ -49,7 +50,7 @@ mod transform;
 mod vectors;
 mod writer;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use interrupt::{INTERRUPTED, Stopped};
 use std::io::Write;
 use writer::{Closed, Writer};
@@ -106,7 +107,16 @@ enum Command {
 
 /// Carries out the command that the process was called with, and ends it.
 pub fn main() {
-    let result = match Cli::parse().command {
+    let matches = Cli::command().get_matches();
+    if let Some((name, flags)) = matches.subcommand() {
+        Cli::command().find_subcommand(name).into_iter().for_each(|command| advice::called(command.clone()));
+        flags::remember(flags);
+        if let Err(fault) = flags::end_in_time(flags) {
+            return exit(Err(fault));
+        }
+    }
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    let result = match cli.command {
         Command::Eval(c) => c.run(),
         Command::Grad(c) => c.run(),
         Command::Cost(c) => c.run(),
@@ -137,13 +147,19 @@ fn exit(result: anyhow::Result<(String, i32)>) {
         Err(e) if !e.is::<Closed>() => Err(e),
         _ => Ok(code),
     });
+    let cut_short = interrupt::cut_short();
     let code = match printed {
+        Ok(_) if cut_short => INTERRUPTED,
         Ok(code) => code,
         Err(e) if e.is::<Closed>() => 0,
         Err(e) => {
-            let (label, code) = if e.is::<Stopped>() { ("", INTERRUPTED) } else { ("error: ", 1) };
+            let (message, code) = match (e.is::<Stopped>(), cut_short) {
+                (true, _) => (e.to_string(), INTERRUPTED),
+                (_, true) => ("stopped by Ctrl-C".to_string(), INTERRUPTED),
+                _ => (format!("error: {}", advice::with_flags(&format!("{e:#}"))), 1),
+            };
             // a message that nobody can read is no reason for another one
-            let _ = writeln!(std::io::stderr(), "{label}{e:#}");
+            let _ = writeln!(std::io::stderr(), "{}", fault::shown(&message));
             code
         }
     };

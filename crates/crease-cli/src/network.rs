@@ -4,7 +4,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use crease_core::{Atom, Builder, Program};
+use crease_core::{Atom, Builder, Program, printable};
 use crease_formats::onnx::{External, Limits, Network, Options, ReadGiven, Weights, parse_onnx, read_beside};
 use std::path::Path;
 use std::sync::Arc;
@@ -73,9 +73,9 @@ impl NetworkArgs {
             shapes: if self.batch.is_some() { &[] } else { shapes },
             given: Some(given),
             external: if path == "-" { None } else { Some(&inside) },
-            limits: Limits::DEFAULT,
+            limits: Limits { memory: crate::flags::memory(), ..Limits::DEFAULT },
         };
-        let told = if path == "-" { "<stdin>" } else { path };
+        let told = if path == "-" { "<stdin>".into() } else { printable(path) };
         parse_onnx(bytes, &options).map_err(|e| anyhow!("{told}: {e}"))
     }
 

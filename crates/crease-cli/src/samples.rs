@@ -7,7 +7,7 @@ use crate::source::{Source, read_input};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use crease::audit::Case;
-use crease_core::{Rational, Shape, Tensor};
+use crease_core::{Rational, Shape, Tensor, printable};
 use crease_formats::Point;
 use crease_formats::samples::{Picture, Sample, read_csv, read_npy, read_npz, read_png};
 use std::path::Path;
@@ -133,6 +133,7 @@ fn pixels(file: &str, bytes: &[u8], shape: &Shape) -> Result<Sample> {
     let number = |i: usize| Rational::from(i64::from(data[i])).checked_div(&most).and_then(|x| rounded(&x));
     let numbers = order.into_iter().map(number).collect::<Option<Vec<_>>>();
     let name = Path::new(file).file_name().map_or_else(|| file.to_string(), |n| n.to_string_lossy().into());
+    let name = printable(&name).into_owned();
     Ok(Sample { place: name, numbers: numbers.ok_or_else(|| anyhow!("{file}: a pixel is no number"))?, label: None })
 }
 

@@ -6,7 +6,7 @@ use crate::vectors::{Shapes, Vectors};
 use crate::writer;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use crease_core::{Constant, Program, Rational, Shape, Tensor, Text};
+use crease_core::{Constant, Program, Rational, Shape, Tensor, Text, printable};
 use crease_formats::onnx::{Limits, looks_like_onnx};
 use crease_formats::{Module, Point, PointError, parse_expression_text, parse_point, parse_text};
 use std::fs::File;
@@ -297,7 +297,13 @@ fn read_program(path: &str) -> Result<Vec<u8>> {
     }
     // one byte more than may be read is enough to see that there is more
     let mut bytes = Vec::new();
-    open(path)?.take(Limits::DEFAULT.bytes + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
+    let file = open(path)?;
+    let size = file.metadata().map_or(0, |m| m.len());
+    if size > Limits::DEFAULT.bytes {
+        bail!("{path} has {size} bytes, more than the limit of {} for a model", Limits::DEFAULT.bytes);
+    }
+    // a pipe has no size
+    file.take(Limits::DEFAULT.bytes + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
     Ok(bytes)
 }
 
@@ -331,6 +337,7 @@ pub fn open(path: &str) -> Result<File> {
 
 /// Why a file cannot be read.
 fn unreadable(path: &str, e: &std::io::Error) -> anyhow::Error {
+    let path = printable(path);
     match e.kind() {
         std::io::ErrorKind::NotFound => anyhow!("there is no file {path}"),
         std::io::ErrorKind::PermissionDenied => anyhow!("{path} cannot be read: permission denied"),

@@ -102,19 +102,13 @@ fn it_goes_on_where_it_was_stopped() {
     let written = std::fs::read_to_string(&out).unwrap();
     let all: Vec<&str> = written.lines().collect();
     assert_eq!(all.len(), 4, "{written}");
-    // the second of them is done, with a mark; the third was cut short
-    let mut mark: Value = serde_json::from_str(all[2]).unwrap();
-    mark["seconds"] = 1234.5.into();
-    std::fs::write(&out, format!("{}\n{mark}\n{}", all[0], &all[3][..20])).unwrap();
+    // the second of them is done; the third was cut short
+    std::fs::write(&out, format!("{}\n{}\n{}", all[0], all[2], &all[3][..20])).unwrap();
     assert_eq!(ok(&args), whole);
     let again = std::fs::read_to_string(&out).unwrap();
-    let mut inputs: Vec<u64> = Vec::new();
-    for line in again.lines().skip(1) {
-        let finding: Value = serde_json::from_str(line).unwrap();
-        inputs.push(finding["input"].as_u64().unwrap());
-        assert_eq!(finding["seconds"] == 1234.5, finding["input"] == 1);
-    }
-    assert_eq!(inputs, [1, 0, 2]);
+    let input = |line: &str| serde_json::from_str::<Value>(line).unwrap()["input"].as_u64().unwrap();
+    assert_eq!(again.lines().skip(1).map(input).collect::<Vec<_>>(), [1, 0, 2]);
+    assert_eq!(again.lines().nth(1), Some(all[2]));
     // nothing is done again once all is there
     ok(&args);
     assert_eq!(std::fs::read_to_string(&out).unwrap(), again);
@@ -166,6 +160,44 @@ fn nothing_else_is_gone_on_with() {
     assert!(
         fault(&["audit", &net, "--inputs", &table, "--lines", &old]).contains("old.jsonl, line 1 does not tell what")
     );
+}
+
+/// A finding that was edited, or that was made with something else, is not taken for one that was found.
+#[test]
+fn edited_findings_are_not_gone_on_with() {
+    let (net, table) = (file("audit_edited", "net.crease", NET), file("audit_edited", "in.csv", TABLE));
+    let out = Path::new(&table).with_file_name("out.jsonl");
+    let _ = std::fs::remove_file(&out);
+    let path = out.to_str().unwrap();
+    let args = ["audit", &net, "--inputs", &table, "--lines", path, "--threads", "1"];
+    ok(&args);
+    let written = std::fs::read_to_string(&out).unwrap();
+    let lines: Vec<&str> = written.lines().collect();
+    let told = |changed: &str| {
+        std::fs::write(&out, changed).unwrap();
+        let said = fault(&args);
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), changed, "{said}");
+        said
+    };
+    assert!(written.contains("\"differentiable\":\"no\""), "{written}");
+    for (from, to) in [("\"differentiable\":\"no\"", "\"differentiable\":\"yes\""), ("\"input\":1", "\"input\":0")] {
+        let said = told(&written.replacen(from, to, 1));
+        assert!(
+            said.contains("out.jsonl, line ") && said.contains("it was changed, or made with something else"),
+            "{said}"
+        );
+    }
+    let digest = lines[1].rfind(",\"digest\"").unwrap();
+    let bare = format!("{}\n{}}}\n", lines[0], &lines[1][..digest]);
+    assert!(told(&bare).contains("it has no digest"), "{bare}");
+    // a line of another network, under the first line of this one
+    let bent = file("audit_edited", "bent.crease", NET.replace("m[0] + m[1]", "m[0] - m[1]"));
+    let other = Path::new(&table).with_file_name("other.jsonl");
+    let _ = std::fs::remove_file(&other);
+    ok(&["audit", &bent, "--inputs", &table, "--lines", other.to_str().unwrap()]);
+    let foreign = std::fs::read_to_string(&other).unwrap();
+    let mixed = format!("{}\n{}\n", lines[0], foreign.lines().nth(1).unwrap());
+    assert!(told(&mixed).contains("line 2: its digest is not that of what it says"), "{mixed}");
 }
 
 /// With other limits just those inputs are done again that met one.

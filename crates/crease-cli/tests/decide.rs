@@ -234,5 +234,5 @@ fn ctrl_c_ends_with_what_is_known() {
     let output = child.wait_with_output().expect("it ends");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("c it was stopped\ns UNKNOWN\n"), "{printed}");
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(130));
 }

@@ -238,7 +238,7 @@ fn a_reader_that_never_came_ends_the_work() {
         &["clarke", "--all", "-e", "norm1(v)", "--at", &at, "--json"],
         &["differentiable", &program, "--at", &zero],
         &["sat", &formula],
-        &["bench", "-e", "x * x", "--seconds", "100000"],
+        &["bench", "-e", "x * x", "--duration", "100000"],
         &["paper", "--json"],
     ] {
         let mut child = start(args);
@@ -267,7 +267,7 @@ fn interrupted(args: &[&str]) -> String {
         interrupt(&child);
         let output = child.wait_with_output().unwrap();
         if output.status.code().is_some() {
-            assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""), "{args:?}");
+            assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(130), ""), "{args:?}");
             return String::from_utf8(output.stdout).unwrap();
         }
     }

@@ -93,7 +93,7 @@ fn a_program_whose_calls_cannot_be_expanded_has_a_cost_all_the_same() {
     assert!(text.contains("backprop  not counted: expanding all calls of `f40`"), "{text}");
     let report = json(&["cost", &path, "--json"]);
     assert_eq!(report["cost"], 3_298_534_883_327u64);
-    assert!(report["backprop"]["error"].as_str().unwrap().contains("--max-equations"));
+    assert!(report["backprop"]["error"].as_str().unwrap().contains("raise `equations`"));
     assert!(report["backprop"]["counted"].is_null() && report["prices"]["backprop"].is_null());
     let known = json(&["cost", &path, "--technique", "backward", "--json"]);
     assert!(known["backprop"]["counted"].is_u64() && known["backprop"]["error"].is_null());
@@ -254,15 +254,17 @@ fn a_message_about_a_limit_names_a_flag_that_the_command_takes() {
     for (command, more) in [("cost", &[][..]), ("grad", &["--at", &at]), ("bench", &["--at", &at])] {
         let message = fault(&[&[command, &path][..], more, &["--limit", "equations=1000"]].concat());
         assert!(
-            message.contains("more than the limit of 1000 equations; raise it (--max-equations or --limit equations=N"),
+            message.contains(
+                "more than the limit of 1000 equations; raise it with --max-equations or --limit equations=N"
+            ),
             "{command}: {message}"
         );
     }
     let raised = ["cost", &patterns(8).0, "--max-equations", "10", "--limit", "equations=100000", "--json"];
     assert_eq!(json(&raised)["backprop"]["counted"], 4984);
-    let timed = ["bench", "-e", "relu(x)", "--at", "x=0", "--seconds", "0", "--limit"];
+    let timed = ["bench", "-e", "relu(x)", "--at", "x=0", "--duration", "0", "--limit"];
     let message = fault(&[&timed[..], &["steps=1"]].concat());
-    assert!(message.contains("more than the limit of 1; raise it with --max-steps or --limit steps=N"), "{message}");
+    assert!(message.contains("more than the limit of 1; raise it with --limit steps=N"), "{message}");
     ok(&[&timed[..], &["steps=1000"]].concat());
     // to look at a program from one point, its calls are expanded within `equations`
     let nested = file("limits", "nested.crease", "program g(x) = relu(x)\nprogram f(x) = g(x) + g(x)\n");

@@ -180,7 +180,7 @@ fn ctrl_c_keeps_what_was_found() {
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(130), 0));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("cells; not known to be complete: it was stopped\n"), "{text}");
     assert!(text.contains(" more\n"), "{text}");

@@ -13,6 +13,7 @@
 //! ```
 
 pub mod dimacs;
+mod memory;
 pub mod onnx;
 pub mod point;
 pub mod samples;

@@ -11,7 +11,8 @@ mod npy;
 mod npz;
 mod values;
 
-use crease_core::{Program, Rational, Shape};
+use crease_core::{Program, Rational, Shape, printable};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use values::Reader;
@@ -85,7 +86,7 @@ pub enum PointError {
     #[error("`{0}` is given twice")]
     Duplicate(String),
     /// An input of the program that the point does not have.
-    #[error("input `{name}` has no value; add {name}={} to --at", if shape.is_scalar() { "..." } else { "[...]" })]
+    #[error("input `{name}` has no value; add {name}={} to the point", if shape.is_scalar() { "..." } else { "[...]" })]
     Missing {
         /// The input.
         name: String,
@@ -209,7 +210,13 @@ impl Point {
     /// assert!(point.insert("y".into(), Shape::scalar(), vec![Rational::ONE]).is_err());
     /// # Ok::<(), crease_formats::PointError>(())
     /// ```
+    ///
+    /// The name is made [`printable`], as names of inputs are.
     pub fn insert(&mut self, name: String, shape: Shape, values: Vec<Rational>) -> Result<(), PointError> {
+        let name = match printable(&name) {
+            Cow::Borrowed(_) => name,
+            Cow::Owned(shown) => shown,
+        };
         if shape.len() != values.len() {
             let why = format!("shape {shape} needs {} numbers, got {}", shape.len(), values.len());
             return Err(PointError::Ragged { name, why });
@@ -261,7 +268,7 @@ impl Point {
     /// let values = crease_formats::parse_point("y=1,x=2")?.bind(&program)?;
     /// assert_eq!(values[0].1[0].to_string(), "2");
     /// let error = crease_formats::parse_point("x=2")?.bind(&program).unwrap_err();
-    /// assert_eq!(error.to_string(), "input `y` has no value; add y=... to --at");
+    /// assert_eq!(error.to_string(), "input `y` has no value; add y=... to the point");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn bind(&self, program: &Program) -> Result<Vec<(Shape, Vec<Rational>)>, PointError> {

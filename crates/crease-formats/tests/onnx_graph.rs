@@ -208,8 +208,8 @@ fn sizes_that_are_left_open() {
     let said = [("h".to_string(), 8), ("x:2".to_string(), 5)];
     assert_eq!(dims(&["N", "h", ""], &Options { dims: &said, ..plain }), Ok(vec![1, 8, 5]));
     let message = dims(&["N", "h"], &plain).unwrap_err();
-    assert_eq!(message, "`x`: the file leaves the size of its axis 1 open; say it, as in --dim h=8");
-    assert!(dims(&["N", ""], &plain).unwrap_err().contains("--dim x:1=8"));
+    assert_eq!(message, "`x`: the file leaves the size of its axis 1 open; say the size of `h`");
+    assert!(dims(&["N", ""], &plain).unwrap_err().contains("say the size of `x:1`"));
     let shapes = [("x".to_string(), vec![2, 7])];
     assert_eq!(dims(&["N", "h"], &Options { shapes: &shapes, ..plain }), Ok(vec![2, 7]));
     // a shape of another rank says nothing

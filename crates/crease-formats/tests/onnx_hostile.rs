@@ -32,7 +32,7 @@ fn small() -> Vec<u8> {
 
 /// Limits under which nothing large is ever allocated, so that thousands of damaged files are read in a moment.
 fn tight() -> Options<'static> {
-    Options { limits: Limits { bytes: 1 << 16, parts: 1 << 12, numbers: 1 << 16 }, ..Options::default() }
+    Options { limits: Limits { bytes: 1 << 16, parts: 1 << 12, memory: 1 << 19 }, ..Options::default() }
 }
 
 fn sound(bytes: &[u8]) -> bool {
@@ -195,7 +195,7 @@ fn what_would_grow_is_stopped_by_the_limits() {
         let nodes = vec![node(op, "s", "c", &[]), node("Add", "x c", "y", &[])];
         model(13, vec![port("x", &[1])], vec![ints("s", s)], nodes, &["y"])
     };
-    assert!(limited(&huge("ConstantOfShape", &[1 << 26])).contains("limit of 65536"));
+    assert!(limited(&huge("ConstantOfShape", &[1 << 26])).contains("limit of 512 KiB"));
     assert!(limited(&huge("ConstantOfShape", &[1 << 40])).contains("2^27"));
     assert!(limited(&huge("ConstantOfShape", &[-4])).contains("negative"));
     let range = model(
@@ -213,7 +213,7 @@ fn what_would_grow_is_stopped_by_the_limits() {
     let names: Vec<String> = (0..40).map(|i| format!("y{i}")).collect();
     let outputs: Vec<&str> = names.iter().map(String::as_str).collect();
     let m = model(13, vec![port("x", &[7])], vec![ints("g", &many)], gathers, &outputs);
-    assert!(limited(&m).contains("limit of 65536"), "{}", limited(&m));
+    assert!(limited(&m).contains("limit of 512 KiB"), "{}", limited(&m));
     // empty messages take two bytes each in a file and many more in memory
     let mut bytes = vec![0x3a];
     let graph: Vec<u8> = [0x0a, 0x00].repeat(20_000);
@@ -227,4 +227,66 @@ fn what_would_grow_is_stopped_by_the_limits() {
     let message = parse_onnx(&bytes, &tight()).unwrap_err().to_string();
     assert!(message.contains("20001 parts, more than the limit of 4096"), "{message}");
     assert!(parse_onnx(&vec![0; 1 << 17], &tight()).unwrap_err().to_string().contains("131072 bytes"));
+}
+
+/// What a few bytes ask for is counted before it is there, and refused by name, size and limit.
+#[test]
+fn a_few_bytes_do_not_fill_the_memory() {
+    let n = 1i64 << 27;
+    let shape = || ints("shape", &[n]);
+    let fill = |rest: Vec<NodeProto>, constants: Vec<TensorProto>| {
+        let mut nodes = vec![node("ConstantOfShape", "shape", "c", &[])];
+        nodes.extend(rest);
+        model(13, vec![port("x", &[1])], [vec![shape()], constants].concat(), nodes, &["y"])
+    };
+    let scalar = |name: &str, value: i64| TensorProto { dims: vec![], ..ints(name, &[value]) };
+    let one = || floats("one", &[1], &[1.0]);
+    let alone =
+        |nodes: Vec<NodeProto>, constants: Vec<TensorProto>| model(13, vec![port("x", &[1])], constants, nodes, &["y"]);
+    for (name, asked, m) in [
+        ("ConstantOfShape", "134217728 numbers, which take 1 GiB", fill(vec![node("Add", "x c", "y", &[])], vec![])),
+        (
+            "Expand",
+            "134217728 numbers, which take 1 GiB",
+            alone(vec![node("Expand", "one shape", "c", &[]), node("Add", "x c", "y", &[])], vec![one(), shape()]),
+        ),
+        (
+            "Tile",
+            "134217728 numbers, which take 1 GiB",
+            alone(vec![node("Tile", "one shape", "c", &[]), node("Add", "x c", "y", &[])], vec![one(), shape()]),
+        ),
+        (
+            "Range",
+            "134217728 numbers, which take 1 GiB",
+            alone(
+                vec![node("Range", "a b d", "c", &[]), node("Add", "x c", "y", &[])],
+                vec![scalar("a", 0), scalar("b", n), scalar("d", 1)],
+            ),
+        ),
+        (
+            "Pad",
+            "numbers, which take",
+            alone(
+                vec![node("Pad", "one pads", "c", &[]), node("Add", "x c", "y", &[])],
+                vec![one(), ints("pads", &[0, n - 1])],
+            ),
+        ),
+    ] {
+        let limits = Limits { memory: 1 << 20, ..Limits::DEFAULT };
+        let bytes = m.encode_to_vec();
+        assert!(bytes.len() < 300, "{name} takes {} bytes", bytes.len());
+        let error = match parse_onnx(&bytes, &Options { limits, ..Options::default() }) {
+            Err(error) => error.to_string(),
+            // a view of one number takes no memory
+            Ok(network) => {
+                let large =
+                    |e: crease_core::Equation<'_>| matches!(e.op, crease_core::Op::Constant(c) if c.data().len() > 9);
+                assert!(name != "ConstantOfShape" && name != "Range", "{name}");
+                assert!(!network.program.equations().any(large), "{name}");
+                continue;
+            }
+        };
+        assert!(error.contains(&format!("({name}): it makes")) && error.contains(asked), "{error}");
+        assert!(error.contains("of the limit of 1 MiB") && error.ends_with("raise `memory`"), "{error}");
+    }
 }

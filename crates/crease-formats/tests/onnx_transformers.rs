@@ -91,7 +91,11 @@ fn tokens_are_given_with_the_point_and_are_no_variables() {
     let nodes = vec![node("Gather", "table ids", "rows", &[]), node("Mul", "rows x", "y", &[])];
     let m = model(17, vec![integer_port("ids", &[3], 7), port("x", &[3, 1])], vec![table], nodes, &["y"]);
     let refused = message(&m);
-    assert!(refused.contains("`ids`: an input of int64 is no variable") && refused.contains("--at"), "{refused}");
+    assert!(
+        refused.contains("`ids`: an input of int64 is no variable")
+            && refused.contains("give its numbers in the point"),
+        "{refused}"
+    );
     let network = read_given(&m, &[("ids", &[2, 0, -1])], Weights::Constants).unwrap();
     assert_eq!(network.given, ["ids"]);
     assert_eq!(network.program.inputs().len(), 1);

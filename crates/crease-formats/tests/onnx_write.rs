@@ -301,7 +301,7 @@ fn damaged_files_are_refused_or_are_other_networks() {
                 _ => bytes.insert(at, rng.bits() as u8),
             }
         }
-        let limits = crease_formats::onnx::Limits { bytes: 1 << 16, parts: 1 << 11, numbers: 1 << 14 };
+        let limits = crease_formats::onnx::Limits { bytes: 1 << 16, parts: 1 << 11, memory: 1 << 17 };
         let Ok(network) = parse_onnx(&bytes, &Options { limits, ..Options::default() }) else { continue };
         read += 1;
         let p = &network.program;

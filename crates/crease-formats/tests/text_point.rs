@@ -60,8 +60,8 @@ fn binding_puts_values_in_the_order_of_the_inputs() {
     assert_eq!(bound[0].1[0].to_string(), "4");
     assert_eq!(bound[2].0.dims(), [2]);
     let fault = |text: &str| parse_point(text).unwrap().bind(f).unwrap_err().to_string();
-    assert_eq!(fault("x=1,v=[1,2]"), "input `alpha` has no value; add alpha=... to --at");
-    assert_eq!(fault("x=1,alpha=1"), "input `v` has no value; add v=[...] to --at");
+    assert_eq!(fault("x=1,v=[1,2]"), "input `alpha` has no value; add alpha=... to the point");
+    assert_eq!(fault("x=1,alpha=1"), "input `v` has no value; add v=[...] to the point");
     assert_eq!(fault("x=1,alhpa=2,v=[1,2]"), "`alhpa` is not an input of `f`; did you mean `alpha`?");
     assert_eq!(fault("qqq=1"), "`qqq` is not an input of `f`; its inputs are x, alpha, v");
     assert_eq!(fault("x=[3],alpha=1,v=[1,2]"), "input `x` is a scalar, but its value has shape [1]");

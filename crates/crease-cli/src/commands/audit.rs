@@ -139,7 +139,9 @@ fn go_on(path: &Path, made: &Made) -> Result<(Writer, HashMap<usize, Finding>)> 
     let before = before.against(made).map_err(|e| anyhow!("{name} was made {e}; give another name, or remove it"))?;
     let mut known = HashMap::new();
     for (i, line) in all.enumerate() {
-        let finding = Finding::from_line(line).map_err(|e| anyhow!("{name}, line {}: {e}", i + 2))?;
+        let finding = made
+            .opened(line)
+            .map_err(|e| anyhow!("{name}, line {}: {e}; remove the line, or give another name", i + 2))?;
         ensure!(finding.input < made.inputs, "{name}, line {}: there is no input {}", i + 2, finding.input);
         known.insert(finding.input, finding);
     }
@@ -150,7 +152,7 @@ fn go_on(path: &Path, made: &Made) -> Result<(Writer, HashMap<usize, Finding>)> 
             let mut whole = made.line() + "\n";
             let mut findings: Vec<&Finding> = known.values().collect();
             findings.sort_by_key(|f| f.input);
-            findings.iter().for_each(|f| whole.extend([&*f.line(), "\n"]));
+            findings.iter().for_each(|f| whole.extend([&*made.sealed(f), "\n"]));
             Writer::file(path)?.all(&whole)?;
             whole.len()
         }
@@ -159,10 +161,10 @@ fn go_on(path: &Path, made: &Made) -> Result<(Writer, HashMap<usize, Finding>)> 
 }
 
 /// Where findings arrive.
-struct Desk {
+struct Desk<'m> {
+    made: &'m Made,
     known: HashMap<usize, Finding>,
     state: RefCell<State>,
-    inputs: usize,
     json: bool,
 }
 
@@ -175,8 +177,8 @@ struct State {
     fault: Option<anyhow::Error>,
 }
 
-impl Desk {
-    fn new(path: Option<&Path>, made: &Made, json: bool) -> Result<Desk> {
+impl<'m> Desk<'m> {
+    fn new(path: Option<&Path>, made: &'m Made, json: bool) -> Result<Desk<'m>> {
         let (lines, known) = match path {
             None => (None, HashMap::new()),
             Some(path) => {
@@ -186,7 +188,7 @@ impl Desk {
         };
         let (done, tied) = (known.len(), known.values().filter(|f| f.tied > 0).count());
         let state = State { lines, done, tied, progress: Progress::new(), fault: None };
-        let desk = Desk { known, state: RefCell::new(state), inputs: made.inputs, json };
+        let desk = Desk { made, known, state: RefCell::new(state), json };
         if json {
             let mut old: Vec<&Finding> = desk.known.values().collect();
             old.sort_by_key(|f| f.input);
@@ -204,7 +206,7 @@ impl Desk {
     }
 }
 
-impl Watch for Desk {
+impl Watch for Desk<'_> {
     fn known(&self, input: usize) -> Option<Finding> {
         self.known.get(&input).cloned()
     }
@@ -214,13 +216,14 @@ impl Watch for Desk {
         state.done += 1;
         state.tied += usize::from(finding.tied > 0);
         let (done, tied) = (state.done, state.tied);
-        state.progress.say(|| format!("{done} of {} inputs, {tied} with ties", self.inputs));
+        state.progress.say(|| format!("{done} of {} inputs, {tied} with ties", self.made.inputs));
         Interrupt::listen().look();
         if state.fault.is_some() {
             return;
         }
         let line = finding.line() + "\n";
-        let kept = state.lines.as_mut().map_or(Ok(()), |w| w.put(&line));
+        let sealed = || self.made.sealed(finding) + "\n";
+        let kept = state.lines.as_mut().map_or(Ok(()), |w| w.put(sealed()));
         let printed = kept.and_then(|()| match self.json {
             true => state.progress.aside(|| Writer::standard().all(&line)),
             false => Ok(()),

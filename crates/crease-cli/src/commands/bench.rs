@@ -5,7 +5,7 @@
 
 use crate::device::{self, DeviceArgs};
 use crate::fault;
-use crate::flags::{self, LimitArgs};
+use crate::flags::{self, TimeArgs};
 use crate::how::HowArgs;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 #[derive(Args)]
 #[command(after_help = "Examples:
   crease bench examples/mlp.crease
-  crease bench network.crease --at weights.json --wrt W,b --seconds 5 --f32
+  crease bench network.crease --at weights.json --wrt W,b --duration 5 --f32
   crease bench -e 'norm1(v)' --at v.npy --explain --json
   crease bench -e 'norm1(v)' --at v=[1,-2] --values --json
   crease bench clauses.crease --runs 1000000 --explain
@@ -68,10 +68,10 @@ pub struct Bench {
 
     /// How long to measure
     #[arg(long, value_name = "S", default_value_t = 2.0)]
-    seconds: f64,
+    duration: f64,
 
     #[command(flatten)]
-    limit: LimitArgs,
+    time: TimeArgs,
 
     /// Compile for so many runs: a scalar program that runs often becomes machine code, in builds with the feature `native`
     #[arg(long, value_name = "N")]
@@ -117,7 +117,7 @@ impl Bench {
         let p = picked.as_ref().unwrap_or(&source.program);
         if self.device.is_cuda() {
             let wanted = (usize::try_from(self.count)?, self.seed, self.f32);
-            let (how, _) = self.how.read_within(Limits::default(), &self.limit)?;
+            let (how, _) = self.how.read_within(Limits::default(), &self.time.limit)?;
             return device::bench(p, &self.wrt(p)?, &how, wanted, self.json);
         }
         if self.runs.is_some() && !crease_engine::MACHINE_CODE {
@@ -165,10 +165,11 @@ impl Bench {
     }
 
     fn measure<T: Float>(&self, p: &Program, source: &Source) -> Result<Found> {
-        let time = flags::time("--seconds", self.seconds)?;
+        let time = flags::time("--duration", self.duration)?;
         let mut progress = Progress::new();
         // until runs are timed there is nothing to keep; then each comes to its end
-        let (how, limits) = self.how.read_within(flags::limits(), &self.limit)?;
+        let (how, limits) = self.how.read_within(flags::limits(), &self.time.limit)?;
+        let limits = self.time.within(limits)?;
         let timed = Limits { cancel: Cancel::default(), ..limits.clone() };
         let wrt = self.wrt(p)?;
         let point = self.point::<T>(p, source)?;
@@ -192,7 +193,13 @@ impl Bench {
             move |e: RunError| {
                 // limits are met at any point
                 let random = random
-                    && !matches!(e.fault, RunFault::Stopped(_) | RunFault::TooLong { .. } | RunFault::TooLarge { .. });
+                    && !matches!(
+                        e.fault,
+                        RunFault::Stopped(_)
+                            | RunFault::TooLong { .. }
+                            | RunFault::TooLarge { .. }
+                            | RunFault::Memory { .. }
+                    );
                 let e = fault::inspect(InspectError::Run { error: e, of_derivative, float: None });
                 if random {
                     anyhow!("{e}\nThis is a random point; give one where the program is defined with --at.")
@@ -242,8 +249,14 @@ impl Bench {
         let interrupt = Interrupt::listen();
         let stopped = take_turns(&mut tasks, time, |name, turns| {
             progress.say(|| format!("{name} · {} measured", show::count(turns)));
-            !interrupt.is_set()
-        })?;
+            !interrupt.is_set() && limits.deadline.is_none_or(|end| Instant::now() < end)
+        });
+        // a run that the limit of time ends is one that was not measured
+        let late = limits.deadline.is_some_and(|end| Instant::now() >= end);
+        let stopped = match stopped {
+            Err(_) if late => true,
+            told => told?,
+        };
         let times = tasks.each_ref().map(Task::times);
         drop(tasks);
         Ok(Found::Times(Box::new(Report {

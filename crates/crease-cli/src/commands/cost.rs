@@ -1,7 +1,7 @@
 //! `crease cost`: what a program costs, which dictionary it is over, and Theorem 2.
 
 use crate::commands::printed;
-use crate::flags::LimitArgs;
+use crate::flags::{DeadlineArgs, LimitArgs};
 use crate::how::HowArgs;
 use crate::source::SourceArgs;
 use crate::transform::dictionary;
@@ -42,6 +42,9 @@ pub struct Cost {
 
     #[command(flatten)]
     limit: LimitArgs,
+
+    #[command(flatten)]
+    _deadline: DeadlineArgs,
 
     /// Print one JSON object
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `crease draw`: a program as the graph that it is.
 
+use crate::flags::DeadlineArgs;
 use crate::how::{Direction, HowArgs};
 use crate::source::SourceArgs;
 use crate::transform::TransformArgs;
@@ -37,6 +38,9 @@ pub struct Draw {
     /// The largest number of nodes to draw
     #[arg(long, value_name = "N", default_value_t = Drawing::default().max_nodes)]
     max_nodes: usize,
+
+    #[command(flatten)]
+    _deadline: DeadlineArgs,
 
     /// Print one JSON object
     #[arg(long, conflicts_with = "output")]

@@ -1,6 +1,7 @@
 //! `crease export`: a program or its derivative as a network in ONNX, for any runtime.
 
 use crate::fault;
+use crate::flags::DeadlineArgs;
 use crate::how::HowArgs;
 use crate::source::{Source, SourceArgs};
 use crate::writer::Writer;
@@ -62,6 +63,9 @@ pub struct Export {
     /// The file to write
     #[arg(short, long, value_name = "FILE")]
     output: String,
+
+    #[command(flatten)]
+    _deadline: DeadlineArgs,
 
     /// Print one JSON object
     #[arg(long)]

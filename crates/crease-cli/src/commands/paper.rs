@@ -1,6 +1,7 @@
 //! `crease paper`: the paper, item by item, with the computation that shows each.
 
 use crate::errata as slips;
+use crate::flags::DeadlineArgs;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::writer::Writer;
@@ -36,6 +37,9 @@ pub struct Paper {
     /// Write one page with tables, pictures and plots
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "paper.html", conflicts_with = "json")]
     html: Option<PathBuf>,
+
+    #[command(flatten)]
+    _deadline: DeadlineArgs,
 
     /// Print one JSON object
     #[arg(long)]

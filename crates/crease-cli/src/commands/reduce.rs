@@ -1,6 +1,7 @@
 //! `crease reduce`: a formula as a program that is differentiable at 0 unless the formula is satisfiable.
 
 use crate::fault;
+use crate::flags::DeadlineArgs;
 use crate::source::read_input;
 use crate::writer::Writer;
 use anyhow::Result;
@@ -38,6 +39,9 @@ pub struct Reduce {
     /// Write the program to a file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
+
+    #[command(flatten)]
+    _deadline: DeadlineArgs,
 
     /// Print one JSON object with sizes and bounds; it holds the program, too, unless that is written to a file
     #[arg(long)]

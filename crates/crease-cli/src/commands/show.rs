@@ -1,5 +1,6 @@
 //! `crease show`: a program in its own language, as it is or transformed.
 
+use crate::flags::DeadlineArgs;
 use crate::how::{Direction, HowArgs};
 use crate::source::SourceArgs;
 use crate::transform::TransformArgs;
@@ -32,6 +33,9 @@ pub struct Show {
     /// Write to a file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
+
+    #[command(flatten)]
+    _deadline: DeadlineArgs,
 
     /// Print one JSON object
     #[arg(long)]

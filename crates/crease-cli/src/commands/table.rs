@@ -1,6 +1,7 @@
 //! `crease table`: the cost tables of the paper, computed, beside what the paper prints.
 
 use crate::errata;
+use crate::flags::DeadlineArgs;
 use anyhow::Result;
 use clap::Args;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
@@ -26,6 +27,9 @@ pub struct Table {
     /// How many numbers the norms of table 3 take
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     n: u32,
+
+    #[command(flatten)]
+    _deadline: DeadlineArgs,
 
     /// Print one JSON object
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! What is wrong with a model file: one message with the operator, the node, and what would do.
 
-use crease_core::{BuildError, OpError, ShapeError};
+use crease_core::{BuildError, OpError, ShapeError, printable};
 
 /// Why a model file is refused.
 ///
@@ -66,8 +66,6 @@ pub enum OnnxError {
 pub(super) enum Fault {
     /// What is wrong.
     Node(String),
-    /// A limit is reached.
-    Whole(OnnxError),
 }
 
 impl From<BuildError> for Fault {
@@ -93,10 +91,11 @@ pub(super) fn refuse<T>(why: impl Into<String>) -> Result<T, Fault> {
     Err(Fault::Node(why.into()))
 }
 
-/// A name in a message: what a file calls things may be long.
+/// A name in a message: what a file calls things may be long, and hold what steers a terminal.
 pub(super) fn cut(name: &str) -> String {
+    let name = printable(name);
     match name.char_indices().nth(80) {
         Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.into(),
+        None => name.into_owned(),
     }
 }

@@ -9,7 +9,7 @@ use super::order::{order, shown};
 use super::values::{self, Budget, Data, Kind, Known, MAX_RANK, Value, count, kind};
 use super::{Network, OPSETS, Options, Weights, weigh};
 use crate::point::identifier;
-use crease_core::{Atom, Builder, Constant, Origin, Shape};
+use crease_core::{Atom, Builder, Constant, Origin, Shape, printable};
 use prost::Message;
 use prost::bytes::Bytes;
 use std::collections::{HashMap, HashSet};
@@ -88,7 +88,7 @@ impl<'g> Reading<'g> {
             graph,
             options,
             opset,
-            budget: Budget::new(options.limits.numbers),
+            budget: Budget::new(options.limits.memory),
             builder: Builder::new(name),
             initializers,
             values: HashMap::new(),
@@ -118,7 +118,7 @@ impl<'g> Reading<'g> {
             atoms.push(self.result(value).map_err(|f| port(name, f))?);
         }
         let program = self.builder.finish(&atoms).map_err(|e| OnnxError::Malformed(e.to_string()))?;
-        let outputs = outputs.iter().map(|n| n.to_string()).collect();
+        let outputs = outputs.iter().map(|n| printable(n).into()).collect();
         Ok(Network { program, outputs, weights: self.weights, given: self.given, opset: self.opset })
     }
 
@@ -193,7 +193,7 @@ impl<'g> Reading<'g> {
             Some(Ok(Some(numbers))) => return Ok(numbers),
             Some(Err(why)) => why,
             Some(Ok(None)) | None => format!(
-                "an input of {called} is no variable, since a function of integers has no derivative; give its numbers in the point, as in --at point.json"
+                "an input of {called} is no variable, since a function of integers has no derivative; give its numbers in the point"
             ),
         };
         Err(OnnxError::Port { name: cut(name), why })
@@ -215,14 +215,14 @@ impl<'g> Reading<'g> {
             _ => Data::Int(numbers.into()),
         };
         self.values.insert(name, Value::Known(Known { dims, data }));
-        self.given.push(name.into());
+        self.given.push(printable(name).into());
         Ok(())
     }
 
     /// The shape that is known of an input, if it agrees with all sizes that the file has for it.
     fn given_shape(&self, p: &ValueInfoProto) -> Option<&'g [usize]> {
         let (name, shapes) = (p.name(), self.options.shapes);
-        let called = |n: &str| n == name || n == identifier(name) || n.is_empty();
+        let called = |n: &str| n == printable(name) || n == identifier(name) || n.is_empty();
         let dims = shapes.iter().find(|(n, _)| called(n)).map(|(_, dims)| &dims[..])?;
         let Some(axes) = axes(p) else { return Some(dims) };
         let agrees = |(d, &size): (&DimensionProto, &usize)| d.dim_value.is_none_or(|v| v == size as i64);
@@ -276,7 +276,7 @@ impl<'g> Reading<'g> {
             Some(size) => Ok(size),
             None => {
                 let what = if d.dim_param().is_empty() { &place } else { d.dim_param() };
-                fail(format!("the file leaves the size of its axis {axis} open; say it, as in --dim {}=8", cut(what)))
+                fail(format!("the file leaves the size of its axis {axis} open; say the size of `{}`", cut(what)))
             }
         }
     }
@@ -305,7 +305,7 @@ impl<'g> Reading<'g> {
             let constant = Constant::new(shape.clone(), data).map_err(|e| fail(e.to_string()))?;
             let atom = self.builder.input(t.name(), shape).map_err(|e| fail(e.to_string()))?;
             self.values.insert(t.name(), Value::Real(atom));
-            self.weights.push((t.name().into(), constant));
+            self.weights.push((printable(t.name()).into(), constant));
         }
         Ok(())
     }
@@ -320,7 +320,6 @@ impl<'g> Reading<'g> {
         };
         let known = values::read(t, self.options, &mut self.budget).map_err(|fault| match fault {
             Fault::Node(why) => OnnxError::Tensor { name: cut(name), why },
-            Fault::Whole(error) => error,
         })?;
         self.values.insert(name, Value::Known(known.clone()));
         Ok(Value::Known(known))
@@ -340,7 +339,6 @@ impl<'g> Reading<'g> {
         let operator = operators::find(node, &name)?;
         let in_node = |fault: Fault| match fault {
             Fault::Node(why) => OnnxError::Node { operator: cut(node.op_type()), node: name.clone(), why },
-            Fault::Whole(error) => error,
         };
         if let Some(branches) = &graph.branches[i] {
             let results = self.conditional(branches, &args, &in_node)?;
@@ -392,7 +390,6 @@ fn axes(p: &ValueInfoProto) -> Option<&[DimensionProto]> {
 fn port(name: &str, fault: Fault) -> OnnxError {
     match fault {
         Fault::Node(why) => OnnxError::Port { name: cut(name), why: format!("as an output: {why}") },
-        Fault::Whole(error) => error,
     }
 }
 

@@ -80,13 +80,13 @@ pub struct Limits {
     pub bytes: u64,
     /// The most nodes, tensors, attributes, inputs, outputs and names, all together.
     pub parts: u64,
-    /// The most numbers of all constants and tables of indices together, each of which takes eight bytes.
-    pub numbers: u64,
+    /// The most bytes of all constants and tables of indices together, each number of which takes eight. They are counted before they are taken.
+    pub memory: u64,
 }
 
 impl Limits {
-    /// Enough for networks of some hundred million weights: 2 GiB of file, 2^20 parts, 2^28 numbers.
-    pub const DEFAULT: Limits = Limits { bytes: 1 << 31, parts: 1 << 20, numbers: 1 << 28 };
+    /// Enough for networks of some hundred million weights: 2 GiB of file, 2^20 parts, and memory as for all else.
+    pub const DEFAULT: Limits = Limits { bytes: 1 << 31, parts: 1 << 20, memory: crease_core::Limits::DEFAULT.memory };
 }
 
 impl Default for Limits {

@@ -4,9 +4,10 @@
 //! weight is rounded. Integers and truth values stay what they are, for shapes are made of them. How long the data must be follows from
 //! the shape, and is checked before anything is allocated. Complex, text, quantised and shorter floats are refused.
 
-use super::error::{Fault, OnnxError, cut, refuse};
+use super::error::{Fault, cut, refuse};
 use super::messages::TensorProto;
 use super::{External, Options};
+use crate::memory::shown;
 use crease_core::{Atom, Builder, Constant, Layout, Op, Rational, Shape};
 use prost::bytes::Bytes;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub(super) enum Data {
     Bool(Arc<[bool]>),
 }
 
-/// What may still be allocated.
+/// What may still be allocated, in bytes.
 pub(super) struct Budget {
     left: u64,
     limit: u64,
@@ -61,13 +62,18 @@ impl Budget {
         Budget { left: limit, limit }
     }
 
-    /// Takes room for so many numbers, before they are there.
+    /// Takes room for so many numbers of eight bytes, before they are there.
     pub fn spend(&mut self, numbers: usize) -> Result<(), Fault> {
-        match self.left.checked_sub(numbers as u64) {
+        let bytes = (numbers as u64).saturating_mul(8);
+        match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
             None => {
-                let what = "has constants and tables of indices of more numbers than may be held".into();
-                return Err(Fault::Whole(OnnxError::Limit { what, limit: self.limit }));
+                return refuse(format!(
+                    "it makes {numbers} numbers, which take {}; of the limit of {} for constants and tables of indices {} are left: raise `memory`",
+                    shown(bytes),
+                    shown(self.limit),
+                    shown(self.left)
+                ));
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Points for networks, whose files have names and shapes of their own making.
 
 use super::Point;
-use crease_core::{Program, Rational, Shape};
+use crease_core::{Program, Rational, Shape, printable};
 
 /// A name as the language writes it: what is no letter, digit or underscore becomes an underscore.
 pub(crate) fn identifier(name: &str) -> String {
@@ -64,7 +64,9 @@ impl Point {
     /// # Ok::<(), crease_formats::PointError>(())
     /// ```
     pub fn integers(&self, name: &str) -> Result<Option<Vec<i64>>, String> {
-        let Some((_, values)) = self.get(name).or_else(|| self.get(&identifier(name))) else { return Ok(None) };
+        let Some((_, values)) = self.get(&printable(name)).or_else(|| self.get(&identifier(name))) else {
+            return Ok(None);
+        };
         let whole = |r: &Rational| r.to_string().parse().map_err(|_| format!("{r} is no integer of 64 bits"));
         values.iter().map(whole).collect::<Result<Vec<i64>, _>>().map(Some)
     }

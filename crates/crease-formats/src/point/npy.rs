@@ -4,6 +4,7 @@
 //! checked against the length of the data before anything is allocated for it.
 
 use super::PointError;
+use crate::memory;
 use crease_core::{Rational, Shape};
 use std::io::Read;
 
@@ -50,6 +51,7 @@ impl Header {
         if shape.len().checked_mul(size) != Some(data.len()) {
             return Err(fault(format!("shape {shape} of {size}-byte numbers does not match {} bytes", data.len())));
         }
+        memory::exact_numbers(shape.len()).map_err(fault)?;
         let mut values = Vec::with_capacity(shape.len());
         for (i, raw) in data.chunks_exact(size).enumerate() {
             let unfit = |what| PointError::NotFinite { name: format!("{name}{}", self.place(shape, i)), what };

@@ -4,6 +4,7 @@
 //! checksum of each is compared. Encrypted members, other methods and archives beyond 4 GiB are refused.
 
 use super::{Point, PointError, npy};
+use crate::memory;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use std::borrow::Cow;
 
@@ -17,6 +18,7 @@ fn fault<T>(why: impl Into<String>) -> Result<T, PointError> {
 pub(super) fn read(bytes: &[u8]) -> Result<Point, PointError> {
     let mut point = Point::default();
     let mut room = LARGEST;
+    let mut numbers = 0;
     for member in members(bytes)? {
         room = match room.checked_sub(member.size as u64) {
             Some(room) => room,
@@ -24,6 +26,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Point, PointError> {
         };
         let name = member.name.strip_suffix(".npy").unwrap_or(&member.name).to_string();
         let (shape, values) = npy::read(&member.unpack(bytes)?, &name)?;
+        numbers += values.len();
+        memory::exact_numbers(numbers).map_err(PointError::Npz)?;
         point.insert(name, shape, values)?;
     }
     Ok(point)

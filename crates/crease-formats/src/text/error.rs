@@ -77,7 +77,7 @@ impl TextError {
         let cut = |cut: bool| if cut { "…" } else { "" };
         let mut out = String::new();
         let _ = writeln!(out, "error: {}", self.message);
-        let _ = writeln!(out, "{gutter}--> {file}:{line}:{column}");
+        let _ = writeln!(out, "{gutter}--> {}:{line}:{column}", crease_core::printable(file));
         let _ = writeln!(out, "{gutter} |");
         let shown = format!("{}{}{}{}", cut(cut_before), visible(before), visible(after), cut(cut_after));
         let _ = writeln!(out, "{}", format!("{number} | {shown}").trim_end());
@@ -150,7 +150,7 @@ fn visible(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\t' => ' ',
-            c if c.is_control() => '\u{fffd}',
+            c if crease_core::program::is_hidden(c) => '\u{fffd}',
             c => c,
         })
         .collect()

@@ -26,6 +26,8 @@ pub(crate) struct Parser<'s> {
     pub program_name: &'s str,
     /// Names: the program's own, then those of each open arm of a selection. Only the last counts.
     pub scopes: Vec<Scope<'s>>,
+    /// The bytes that index maps take so far.
+    pub tables: u64,
     /// Operands that wait for their operator.
     pub operands: Vec<Operand>,
     /// Operators and brackets that wait for their operands.
@@ -56,6 +58,7 @@ impl<'s> Parser<'s> {
             builder: Builder::new(""),
             program_name: "",
             scopes: vec![Scope::default()],
+            tables: 0,
             operands: Vec::new(),
             frames: Vec::new(),
             selects: Vec::new(),

@@ -4,10 +4,13 @@
 //! for all inputs together, are left out: an input that is done does not depend on them.
 
 use super::layers::layers;
-use super::{Case, Of, Options};
+use super::{Case, Finding, Of, Options};
 use crease_core::{Program, Rational};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write};
+
+/// The last member of a line.
+const DIGEST: &str = "\"digest\":";
 
 /// What findings were made with.
 ///
@@ -182,6 +185,70 @@ impl Made {
     /// What is wrong with it, in words.
     pub fn from_line(line: &str) -> Result<Made, String> {
         serde_json::from_str(line).map_err(|e| e.to_string())
+    }
+
+    /// A finding as a line of a file that begins with [`line`](Self::line), with a digest of it and of what it was made with.
+    ///
+    /// ```
+    /// # use crease::audit::{Case, Made, Options, Quiet, audit};
+    /// # use crease::{Rational, Tensor};
+    /// # let p = crease::trace(1, |x| crease::relu(x[0]))?;
+    /// # let cases = vec![Case::new("x", vec![Tensor::scalar(Rational::ZERO)])];
+    /// # let made = Made::new(&p, &cases, &Options::default());
+    /// let report = audit(&p, &cases, &Options::default(), &Quiet)?;
+    /// let sealed = made.sealed(&report.findings[0]);
+    /// assert_eq!(made.opened(&sealed)?.tied, 1);
+    /// assert!(made.opened(&sealed.replace("\"tied\":1", "\"tied\":0")).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sealed(&self, finding: &Finding) -> String {
+        let mut line = finding.line();
+        let digest = self.digest(&line);
+        line.truncate(line.len().saturating_sub(1));
+        line + &format!(",{DIGEST}\"{digest}\"}}")
+    }
+
+    /// Reads such a line.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in words: above all that it was changed, or made with something else.
+    pub fn opened(&self, line: &str) -> Result<Finding, String> {
+        let digest = || {
+            let (finding, end) = line.rsplit_once(&format!(",{DIGEST}\""))?;
+            Some((format!("{finding}}}"), end.strip_suffix("\"}")?))
+        };
+        match digest() {
+            Some((finding, digest)) if self.digest(&finding) == digest => Finding::from_line(&finding),
+            Some((finding, _)) if Finding::from_line(&finding).is_ok() => {
+                Err("its digest is not that of what it says: it was changed, or made with something else".into())
+            }
+            _ => match Finding::from_line(line) {
+                Ok(_) => Err("it has no digest of what it says, so nothing shows that it was not changed".into()),
+                Err(e) => Err(e),
+            },
+        }
+    }
+
+    /// A hash of a line and of what it was made with, but for limits, which may differ.
+    fn digest(&self, line: &str) -> String {
+        let mut hash = Fnv::new();
+        let Made { audit, version, network, inputs, points, of, conventions, certificates, seed, listed, limits: _ } =
+            self;
+        let texts: [&dyn fmt::Display; 9] = [
+            audit,
+            version,
+            network,
+            inputs,
+            points,
+            of,
+            certificates,
+            seed,
+            &format_args!("{conventions:?} {listed:?}"),
+        ];
+        texts.into_iter().for_each(|text| hash.text(text));
+        hash.text(&line);
+        hash.to_string()
     }
 
     /// Whether findings that were made with this are those that would be made with `now`.

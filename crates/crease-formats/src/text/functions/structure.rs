@@ -3,15 +3,13 @@
 
 use super::lanes::axes;
 use super::{Args, Function, name};
+use crate::memory::{self, shown};
 use crate::text::emit::double;
 use crate::text::error::TextError;
 use crate::text::operand::Kind;
 use crate::text::parser::Parser;
 use crease_core::shape::MAX_ELEMENTS;
 use crease_core::{Atom, Constant, Layout, Op, Place, Shape};
-
-/// Index maps that are no loops take memory for each element; larger ones are refused.
-const MAX_TABLE: usize = 1 << 28;
 
 impl<'s> Parser<'s> {
     /// Applies a function that moves numbers about.
@@ -137,9 +135,23 @@ impl<'s> Parser<'s> {
         let x = self.values(args)?[0];
         let shape = self.builder.shape(x);
         if let Ok(axis) = shape.axis(axis as isize) {
-            table_fits((shape.len() / shape.dims()[axis]).checked_mul(positions.len()), place)?;
+            self.table(shape.len() / shape.dims()[axis], positions.len(), place)?;
         }
         self.build(place, |b| b.gather(x, axis as isize, &positions))
+    }
+
+    /// Takes the memory of an index map that is no loop: four bytes for each of its entries.
+    fn table(&mut self, rows: usize, positions: usize, place: Place) -> Result<(), TextError> {
+        let bytes = (rows as u64).saturating_mul(positions as u64).saturating_mul(4);
+        self.tables = self.tables.saturating_add(bytes);
+        if self.tables <= memory::LIMIT {
+            return Ok(());
+        }
+        let (this, all, limit) = (shown(bytes), shown(self.tables), shown(memory::LIMIT));
+        let message = format!(
+            "this reads through an index map that takes {this} of memory; all that the text has take {all}, more than the limit of {limit}"
+        );
+        Err(TextError::new(message, place))
     }
 
     fn product(&mut self, mut args: Args<'s>) -> Result<Atom, TextError> {
@@ -184,13 +196,6 @@ impl<'s> Parser<'s> {
     }
 }
 
-fn table_fits(entries: Option<usize>, place: Place) -> Result<(), TextError> {
-    match entries {
-        Some(n) if n <= MAX_TABLE => Ok(()),
-        _ => Err(TextError::new("this reads through an index map of more than 2^28 entries", place)),
-    }
-}
-
 /// The index map that `from=, sizes=, strides=` or `table=` describe.
 fn layout(args: &mut Args<'_>) -> Result<Layout, TextError> {
     if let Some(table) = args.key("table") {
@@ -213,7 +218,7 @@ fn layout(args: &mut Args<'_>) -> Result<Layout, TextError> {
     // limits that keep all products of sizes and strides within the range of isize
     let total = sizes.iter().try_fold(1usize, |a, &b| a.checked_mul(b)).unwrap_or(0);
     if total == 0 || total > MAX_ELEMENTS || strides.iter().any(|s| s.unsigned_abs() as usize > MAX_ELEMENTS) {
-        return Err(TextError::new("sizes and strides must be from 1 to 2^31 elements together", place));
+        return Err(TextError::new("sizes and strides must be from 1 to 2^27 elements together", place));
     }
     let loops: Vec<(usize, isize)> = sizes.into_iter().zip(strides.into_iter().map(|s| s as isize)).collect();
     Ok(Layout::strided(from, &loops))
