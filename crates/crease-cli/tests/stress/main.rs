@@ -169,7 +169,6 @@ fn ask(plan: &Plan, subjects: &[(Subject, Vec<&'static str>)]) -> Vec<Row> {
 
 /// A few questions about each family, each question about some of them.
 #[test]
-#[ignore = "limits are not kept everywhere yet"]
 fn commands_end() {
     // machines are busy, at times
     let plan = Plan { seconds: 0.2, patience: Duration::from_secs(10), unlimited: false, workers: 2 };

@@ -12,6 +12,7 @@ use super::compiled;
 use super::ties::{self, Met};
 use crate::show::count;
 use crease_core::cost::tally_within;
+use crease_core::limits::Stop;
 use crease_core::local::{LocalError, localize_within};
 use crease_core::number::{Budget, Exact};
 use crease_core::run::{Unobserved, least_steps};
@@ -115,6 +116,10 @@ pub enum FloatBecause {
     NotExact(&'static str),
     /// Exact numbers grew too long.
     TooLong,
+    /// Exact numbers took the time that they were given.
+    TooSlow,
+    /// Exact numbers would take more memory than the limit.
+    Memory,
     /// There are so many operations.
     Many(u128),
     /// The operations are too many to be counted: calls take other arguments that are constants in too many ways.
@@ -129,6 +134,8 @@ impl fmt::Display for FloatBecause {
             FloatBecause::Asked => f.write_str("as asked for with --float"),
             FloatBecause::NotExact(operation) => write!(f, "{operation} has no exact value here"),
             FloatBecause::TooLong => f.write_str("exact numbers grew too long"),
+            FloatBecause::TooSlow => f.write_str("exact numbers took too long"),
+            FloatBecause::Memory => f.write_str("exact numbers would take too much memory"),
             FloatBecause::Many(n) => write!(f, "{} operations are many for exact numbers", count(n)),
             FloatBecause::Uncounted => f.write_str("there are too many operations to count them"),
             FloatBecause::Points => f.write_str("the points are many for exact numbers"),
@@ -333,6 +340,9 @@ fn check_steps(p: &Program, limits: &Limits) -> Result<(), RunError> {
     }
 }
 
+/// The part of the time for exact numbers.
+const EXACT: f64 = 0.5;
+
 /// Runs at many points, a portion at a time, in one kind of numbers within a portion.
 pub struct Portions<'t> {
     task: &'t Task<'t>,
@@ -381,7 +391,9 @@ impl<'t> Portions<'t> {
             if self.each == u128::MAX { FloatBecause::Uncounted } else { FloatBecause::Many(operations) }
         } else {
             let budget = limits.affordable(if insist { Budget::LONG } else { limits.exact });
-            match points.iter().enumerate().map(|(k, x)| task.exact(k, x.as_ref(), budget, limits)).collect() {
+            // there is time left for floats
+            let part = if insist { limits.clone() } else { limits.part(EXACT) };
+            match points.iter().enumerate().map(|(k, x)| task.exact(k, x.as_ref(), budget, &part)).collect() {
                 Ok(done) => return Ok(done),
                 Err(mut f) => match reason(&f.error) {
                     Some(because) if !insist => because,
@@ -428,6 +440,8 @@ fn grew_too_long(e: &RunError) -> bool {
 fn reason(e: &RunError) -> Option<FloatBecause> {
     match &e.fault {
         RunFault::Number(NumberError::NotExact { operation }) => Some(FloatBecause::NotExact(operation)),
+        RunFault::Memory { .. } => Some(FloatBecause::Memory),
+        RunFault::Stopped(Stop::Time | Stop::Work) => Some(FloatBecause::TooSlow),
         _ if grew_too_long(e) => Some(FloatBecause::TooLong),
         _ => None,
     }

@@ -156,7 +156,6 @@ fn report(rows: &[Row], seconds: f64, is_wrong: impl Fn(&[&str]) -> bool) {
 
 /// A few functions about each family.
 #[test]
-#[ignore = "limits are not kept everywhere yet"]
 fn functions_return() {
     let seconds = 0.2;
     let tasks: Vec<_> = FAMILIES
