@@ -121,7 +121,10 @@ impl Report<'_> {
             return Writer::standard().all(&text);
         }
         for done in all {
-            self.arithmetic = done.arithmetic();
+            // one that is not enclosed makes them floats
+            if self.arithmetic != "f64" {
+                self.arithmetic = done.arithmetic();
+            }
             self.outputs.resize_with(done.outputs.len(), Default::default);
             for (columns, a) in self.outputs.iter_mut().zip(&done.outputs) {
                 columns[0].push(Some(show::near(a)));

@@ -38,7 +38,7 @@ fn lasso() {
 fn mlp() {
     let at = "x=[1,-1],W=[[1,1],[2,0],[0,1]],b=[0,0,0],V=[[1,0,1],[0,1,0]]";
     let g = run_json(&["grad", "examples/mlp.crease", "--at", at, "--json"]);
-    assert_eq!((&g["arithmetic"], &g["kinks"], &g["kind"]), (&json!("f64"), &json!(1), &json!("conservative")));
+    assert_eq!((&g["arithmetic"], &g["kinks"], &g["kind"]), (&json!("enclosures"), &json!(1), &json!("conservative")));
     assert_eq!(g["met"][0]["text"], json!("relu(W @ x + b)"));
     // the scores are 0 and 2, so the derivative by the second is the softmax 1 / (1 + exp(-2))
     let softmax = 1.0 / (1.0 + f64::exp(-2.0));

@@ -89,11 +89,13 @@ fn a_logarithm_of_a_negative_number() {
 
 #[test]
 fn overflow_to_infinity() {
-    let message = eval("exp(x)", "x=1000");
+    let message = eval("exp(exp(exp(x)))", "x=1000");
     assert!(message.starts_with("the result overflows to inf\n"), "{message}");
     assert!(message.ends_with("= help: scale the inputs\n"), "{message}");
+    let message = fault(&["eval", "-e", "exp(x)", "--at", "x=1000", "--float"]);
+    assert!(message.contains("without --float"), "{message}");
     let message = fault(&["eval", "-e", "x^1000", "--at", "x=10", "--float"]);
-    assert!(message.contains("--exact"), "{message}");
+    assert!(message.contains("without --float"), "{message}");
 }
 
 #[test]

@@ -315,7 +315,7 @@ pub(crate) fn directional<T: Float>(
     directions: usize,
     options: &Options,
 ) -> Result<Compiled<T>, EngineError> {
-    compile(&simplify(&differentiate::directional(p, wrt, directions)?)?, options)
+    compile(&simplify(&differentiate::directional_limited(p, wrt, directions, &options.limits)?)?, options)
 }
 
 /// See [`crate::clarke`].

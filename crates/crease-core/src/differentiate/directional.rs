@@ -39,11 +39,12 @@ use super::sweep::carried;
 use super::{DiffError, Selection};
 use crate::builder::{BuildError, Builder};
 use crate::flow::activity::needed;
-use crate::inline::inline;
+use crate::inline::inline_limited;
+use crate::limits::Limits;
 use crate::op::{CalleeId, Comparison, Op, calling, elementwise, shaped};
 use crate::program::{Atom, Program, ProgramId, Site};
 use crate::shape::{Layout, Shape};
-use crate::unroll::{has_loops, unroll};
+use crate::unroll::{has_loops, unroll_limited};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -69,12 +70,31 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn directional(p: &Program, wrt: &[usize], directions: usize) -> Result<Program, DiffError> {
+    directional_limited(p, wrt, directions, &Limits::default())
+}
+
+/// The same within limits, which calls and loops that are expanded count against.
+///
+/// ```
+/// use crease_core::{Limits, differentiate::directional_limited, limits::Stop, trace};
+/// use std::time::Duration;
+/// let p = trace(1, |x| x[0] * x[0])?;
+/// let over = Limits::default().within(Duration::ZERO).started();
+/// assert_eq!(directional_limited(&p, &[0], 1, &over).unwrap_err().stop(), Some(Stop::Time));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn directional_limited(
+    p: &Program,
+    wrt: &[usize],
+    directions: usize,
+    limits: &Limits,
+) -> Result<Program, DiffError> {
     let inputs = p.inputs().len();
     if let Some(&index) = wrt.iter().find(|&&i| i >= inputs) {
         return Err(DiffError::NoSuchInput { index, inputs });
     }
     let along = wrt.iter().map(|&i| (i, Kind::Tangent)).collect();
-    let mut ended = derive(p, along, directions, false)?;
+    let mut ended = derive(p, along, directions, (false, limits))?;
     let mut outputs = ended.outputs.clone();
     for (i, &value) in ended.outputs.iter().enumerate() {
         let found = ended.companions.iter().find(|c| (c.0, c.1) == (i, Kind::Tangent));
@@ -105,7 +125,7 @@ pub fn directional(p: &Program, wrt: &[usize], directions: usize) -> Result<Prog
 /// ```
 pub fn locked(p: &Program) -> Result<Program, DiffError> {
     let along = (0..p.inputs().len()).map(|i| (i, Kind::Tangent)).collect();
-    let ended = derive(p, along, 1, true)?;
+    let ended = derive(p, along, 1, (true, &Limits::default()))?;
     Ok(ended.b.finish(&ended.outputs)?)
 }
 
@@ -188,11 +208,19 @@ impl Ended {
 }
 
 /// Derives a program, and before each selection its branches: depth is a matter of a list.
-fn derive(p: &Program, along: Vec<(usize, Kind)>, s: usize, locked: bool) -> Result<Ended, DiffError> {
+fn derive(
+    p: &Program,
+    along: Vec<(usize, Kind)>,
+    s: usize,
+    (locked, limits): (bool, &Limits),
+) -> Result<Ended, DiffError> {
     // each turn decides its ties by its own tangents
-    let p = if has_loops(p) { inline(&unroll(p)?)? } else { inline(p)? };
+    let p = match has_loops(p) {
+        true => inline_limited(&unroll_limited(p, limits)?, limits)?,
+        false => inline_limited(p, limits)?,
+    };
     let mut done: HashMap<Key, Branch> = HashMap::new();
-    let mut frame = Frame::new(&p, along, s, locked)?;
+    let mut frame = Frame::new(&p, along, s, (locked, limits))?;
     let mut callers: Vec<Frame> = Vec::new();
     loop {
         match frame.advance(&done)? {
@@ -226,10 +254,16 @@ struct Frame {
     values: Vec<Atom>,
     companions: Vec<Companion>,
     next: usize,
+    limits: Limits,
 }
 
 impl Frame {
-    fn new(p: &Program, along: Vec<(usize, Kind)>, s: usize, locked: bool) -> Result<Frame, DiffError> {
+    fn new(
+        p: &Program,
+        along: Vec<(usize, Kind)>,
+        s: usize,
+        (locked, limits): (bool, &Limits),
+    ) -> Result<Frame, DiffError> {
         let key = (p.id(), along, s);
         let program = lanes_along_axis(p)?;
         let needed = needed(&program, &vec![true; program.values()]);
@@ -237,7 +271,8 @@ impl Frame {
         let shapes = program.inputs().iter().map(|i| &i.shape).chain(tangents.map(|v| program.shape(v)));
         columns::check(&program, s, shapes)?;
         columns::check_tables(&program, s, &needed)?;
-        let mut b = Builder::new(format!("{}_{}", if locked { "locked" } else { "directional" }, p.name()));
+        let mut b =
+            Builder::new(format!("{}_{}", if locked { "locked" } else { "directional" }, p.name())).within(limits);
         let values = b.inputs_of(&program)?;
         let mut companions = vec![Companion::default(); values.len()];
         let prefixes = [fresh(&program, "d"), fresh(&program, "t")];
@@ -249,7 +284,8 @@ impl Frame {
             companions[i].set(kind, atom);
         }
         let sweep = Sweep { b, s, locked };
-        Ok(Frame { key, program: Arc::new(program), needed, sweep, values, companions, next: 0 })
+        let limits = limits.clone();
+        Ok(Frame { key, program: Arc::new(program), needed, sweep, values, companions, next: 0, limits })
     }
 
     /// Goes on to the end, or to a selection among whose branches one has yet to be derived.
@@ -270,7 +306,8 @@ impl Frame {
                         |id: &CalleeId| -> Key { (p.callee(*id).program.id(), selection.along.clone(), selection.s) };
                     if let Some(id) = ids.iter().find(|id| !done.contains_key(&key(id))) {
                         let branch = &p.callee(*id).program;
-                        return Frame::new(branch, selection.along, selection.s, self.sweep.locked).map(Some);
+                        let how = (self.sweep.locked, &self.limits);
+                        return Frame::new(branch, selection.along, selection.s, how).map(Some);
                     }
                     let branches: Vec<&Branch> = ids.iter().map(|id| &done[&key(id)]).collect();
                     self.sweep.select(&p, e.op, &selection, &branches)?

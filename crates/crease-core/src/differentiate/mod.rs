@@ -28,7 +28,7 @@ mod ties;
 
 pub use crate::cost::Mode;
 pub use crate::op::{Selection, SelectionError};
-pub use directional::{directional, locked};
+pub use directional::{directional, directional_limited, locked};
 pub use overhead::{Attained, Overhead, overhead};
 
 use crate::builder::{BuildError, Builder};

@@ -13,7 +13,7 @@ fn what_expands_calls_refuses_exponential_programs_and_says_what_to_do() {
     for p in [doubled(40), composed(40), composed(300)] {
         let error = inline(&p).unwrap_err();
         assert!(matches!(error, InlineError::TooLarge { .. }));
-        for what in ["--technique backward", "--max-equations"] {
+        for what in ["technique `backward`", "raise `equations`"] {
             assert!(error.to_string().contains(what), "{error}");
         }
         let how = How::default();

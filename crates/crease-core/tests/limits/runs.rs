@@ -22,7 +22,7 @@ fn forty_levels_of_calls_are_refused_at_once_and_twenty_run() {
         for p in [doubled(n), composed(n)] {
             let error = run(&p, &[Tensor::scalar(1.0)]).unwrap_err();
             assert!(matches!(error.fault, RunFault::TooLong { limit: 10_000_000_000, .. }), "{error}");
-            assert!(error.to_string().contains("raise it with --max-steps"), "{error}");
+            assert!(error.to_string().contains("raise `steps`"), "{error}");
             assert!(kinks(&p, &[Tensor::scalar(Rational::ONE)]).is_err());
         }
     }
@@ -103,7 +103,7 @@ fn large_products_and_much_memory_are_refused_before_they_begin() {
     .unwrap();
     let error = run(&many, &[x]).unwrap_err();
     assert!(matches!(error.fault, RunFault::TooLarge { limit: 536_870_912, .. }), "{error}");
-    assert!(error.to_string().contains("--max-numbers"), "{error}");
+    assert!(error.to_string().contains("raise `numbers`"), "{error}");
 }
 
 #[test]

@@ -118,8 +118,6 @@ pub enum FloatBecause {
     TooLong,
     /// Exact numbers took the time that they were given.
     TooSlow,
-    /// Exact numbers would take more memory than the limit.
-    Memory,
     /// There are so many operations.
     Many(u128),
     /// The operations are too many to be counted: calls take other arguments that are constants in too many ways.
@@ -135,7 +133,6 @@ impl fmt::Display for FloatBecause {
             FloatBecause::NotExact(operation) => write!(f, "{operation} has no exact value here"),
             FloatBecause::TooLong => f.write_str("exact numbers grew too long"),
             FloatBecause::TooSlow => f.write_str("exact numbers took too long"),
-            FloatBecause::Memory => f.write_str("exact numbers would take too much memory"),
             FloatBecause::Many(n) => write!(f, "{} operations are many for exact numbers", count(n)),
             FloatBecause::Uncounted => f.write_str("there are too many operations to count them"),
             FloatBecause::Points => f.write_str("the points are many for exact numbers"),
@@ -407,7 +404,7 @@ impl<'t> Portions<'t> {
         };
         let code = self.code.get_or_init(|| compiled::compiled(task.program, self.points, limits));
         // who asks for floats wants those, with bounds on their errors
-        let reach = Reach::of(operations, self.numbers != Numbers::Float, limits);
+        let reach = Reach::of(operations, self.numbers != Numbers::Float && !self.several, limits);
         task.float(points, reach, because, limits, code.as_ref()).map_err(|f| {
             let float = f.rounded.then_some(because);
             told(f, float)
@@ -440,7 +437,6 @@ fn grew_too_long(e: &RunError) -> bool {
 fn reason(e: &RunError) -> Option<FloatBecause> {
     match &e.fault {
         RunFault::Number(NumberError::NotExact { operation }) => Some(FloatBecause::NotExact(operation)),
-        RunFault::Memory { .. } => Some(FloatBecause::Memory),
         RunFault::Stopped(Stop::Time | Stop::Work) => Some(FloatBecause::TooSlow),
         _ if grew_too_long(e) => Some(FloatBecause::TooLong),
         _ => None,
