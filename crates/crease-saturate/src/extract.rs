@@ -10,8 +10,8 @@ use crease_core::Limits;
 use egg::{Id, Language};
 use std::collections::{BTreeSet, HashMap};
 
-/// So many changes, and so many steps of the search, go by between two looks at the clock: little enough to be done although time is up.
-const UNWATCHED: usize = 60_000;
+/// The classes that changes and steps of the search go through before either looks at the clock: little enough to be done although time is up.
+const UNWATCHED: u64 = 1 << 22;
 
 /// One way to compute a class.
 #[derive(Debug)]
@@ -94,7 +94,8 @@ impl Problem {
         let mut possible = vec![false; self.choices.len()];
         loop {
             let mut changed = false;
-            for c in 0..self.choices.len() {
+            // what a class needs mostly has a larger number
+            for c in (0..self.choices.len()).rev() {
                 let can = |choice: &Choice| choice.children.iter().all(|&d| possible[d as usize]);
                 if !possible[c] && self.choices[c].iter().any(can) {
                     possible[c] = true;
@@ -173,7 +174,7 @@ impl Problem {
         let mut best = vec![u64::MAX; n];
         loop {
             let mut changed = false;
-            for c in 0..n {
+            for c in (0..n).rev() {
                 for (i, choice) in self.choices[c].iter().enumerate() {
                     let below = choice.children.iter().try_fold(choice.weight.max(1), |sum, &d| {
                         sum.checked_add(best[d as usize]).filter(|_| best[d as usize] != u64::MAX)
@@ -240,6 +241,7 @@ impl Problem {
     /// Changes single choices for as long as that helps.
     fn improve(&self, chosen: &mut [usize], best: &mut u64, limits: &Limits) {
         let mut left = limits.saturation.changes;
+        let mut spent = 0;
         loop {
             let Some(order) = self.order(chosen) else { return };
             let mut changed = false;
@@ -250,10 +252,11 @@ impl Problem {
                     if i == before {
                         continue;
                     }
-                    if left == 0 || is_stopped(limits, limits.saturation.changes - left) {
+                    if left == 0 || is_stopped(limits, spent) {
                         return;
                     }
                     left -= 1;
+                    spent += self.choices.len() as u64;
                     chosen[c] = i;
                     match self.weight(chosen) {
                         Some(w) if w < *best => (*best, changed) = (w, true),
@@ -268,9 +271,9 @@ impl Problem {
     }
 }
 
-/// Whether time is up, looked at now and then.
-fn is_stopped(limits: &Limits, steps: usize) -> bool {
-    steps > 0 && steps.is_multiple_of(UNWATCHED) && limits.stopped().is_some()
+/// Whether time is up, once this much was gone through.
+fn is_stopped(limits: &Limits, spent: u64) -> bool {
+    spent > UNWATCHED && limits.stopped().is_some()
 }
 
 /// Whether all of `a` are in `b`; both in ascending order.
@@ -278,6 +281,9 @@ fn within(a: &[u32], b: &[u32]) -> bool {
     let mut b = b.iter();
     a.iter().all(|x| b.by_ref().any(|y| y == x))
 }
+
+/// The most classes that the search chooses for at once: each is a level of recursion. Searches of that size do not come to their end anyway.
+const DEEPEST: usize = 1000;
 
 /// The search through all choices.
 struct Search<'p> {
@@ -287,6 +293,8 @@ struct Search<'p> {
     limits: &'p Limits,
     /// The steps that are left.
     steps: usize,
+    /// The classes that steps went through.
+    spent: u64,
     /// The least that a class costs itself.
     least: Vec<u64>,
     chosen: HashMap<u32, usize>,
@@ -298,7 +306,7 @@ impl<'p> Search<'p> {
         let least = problem.choices.iter().map(|l| l.iter().map(|c| c.weight).min().unwrap_or(0)).collect();
         let pending = problem.roots.iter().copied().collect();
         let steps = limits.saturation.search;
-        Search { problem, best, found: None, limits, steps, least, chosen: HashMap::new(), pending }
+        Search { problem, best, found: None, limits, steps, spent: 0, least, chosen: HashMap::new(), pending }
     }
 
     /// Whether the search came to its end. What it found, if that is better, is written into `chosen`.
@@ -327,11 +335,12 @@ impl<'p> Search<'p> {
             if spent + choice.weight + rest >= self.best {
                 break; // they are in the order of their weights
             }
-            if self.steps == 0 || is_stopped(self.limits, self.limits.saturation.search - self.steps) {
+            if self.steps == 0 || self.chosen.len() >= DEEPEST || is_stopped(self.limits, self.spent) {
                 ended = false;
                 break;
             }
             self.steps -= 1;
+            self.spent += self.pending.len() as u64 + 1;
             let fresh: Vec<u32> = choice
                 .children
                 .iter()
