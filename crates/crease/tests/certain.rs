@@ -166,3 +166,11 @@ fn bounds_hold_the_truth() {
         }
     }
 }
+
+/// Whether a branch without a value is taken is open in doubles: that it has none is no fault of the program.
+#[test]
+fn branches_without_a_value_are_faults_only_where_they_are_taken() {
+    let p = program("where(sqrt(x)*sqrt(x) - 1e-20 <= x - 2e-20, y + log(y), sqrt(2 + x^2) - 7)");
+    let i = at(&p, "x=3,y=-1", Numbers::Auto);
+    assert!((i.values()[0].near.data()[0] - (11f64.sqrt() - 7.0)).abs() < 1e-15, "{i}");
+}

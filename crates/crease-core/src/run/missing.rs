@@ -121,7 +121,11 @@ impl<'p> Reasons<'p> {
                 Op::Where => match slices[0].reason(0) {
                     0 => match taken(slices[0].get(0)) {
                         Ok(Some(k)) => slices[k].reason(0),
-                        Ok(None) => slices[1].reason(0).max(slices[2].reason(0)),
+                        Ok(None) => match (slices[1].reason(0), slices[2].reason(0)) {
+                            // whether what has no value is taken at all is open
+                            (0, 1..) | (1.., 0) => self.note(p, i, NumberError::Undecided.into()),
+                            (reason, _) => reason,
+                        },
                         Err(_) => 0,
                     },
                     reason => reason,

@@ -240,6 +240,17 @@ impl Neighbours {
         Neighbours { gradients: Vec::new(), cells: 0, limit, exact: true, work, all_vertices: false }
     }
 
+    /// An empty list: it was stopped before anything was found.
+    ///
+    /// ```
+    /// use crease_core::limits::Stop;
+    /// use crease_oracles::{EnumerateLimit, Neighbours};
+    /// assert_eq!(Neighbours::stopped(Stop::Time).limit, Some(EnumerateLimit::Time));
+    /// ```
+    pub fn stopped(stop: Stop) -> Self {
+        Neighbours::none(Some(EnumerateLimit::of(stop)))
+    }
+
     /// Whether the list is known to hold all neighbouring gradients: no limit was reached.
     ///
     /// The complete list of an inexact model is one gradient without kinks, known by its enclosure.

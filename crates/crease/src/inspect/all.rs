@@ -107,7 +107,12 @@ pub fn gradients_in(
     ask: &Ask<'_>,
 ) -> Result<Neighbours, InspectError> {
     let ask = &ask.started();
-    Ok(at_output(program, point, ask)?.0.session().neighbouring_gradients_in(cube, &ask.limits, |_| ())?)
+    let found = at_output(program, point, ask)
+        .and_then(|(at, _)| Ok(at.session().neighbouring_gradients_in(cube, &ask.limits, |_| ())?));
+    match found {
+        Err(InspectError::Stopped(stop)) => Ok(Neighbours::stopped(stop)),
+        found => found,
+    }
 }
 
 /// What was found in parts of the directions as one list, and what follows from it; `missing` says what prevented parts that are not there. See [`cubes`] for an example.
@@ -120,7 +125,7 @@ pub fn united_gradients<'p>(
     ask: &Ask<'_>,
 ) -> Result<Neighbourhood<'p>, InspectError> {
     let ask = &ask.started();
-    let (at, output) = at_output(program, point, ask)?;
+    let (at, output) = at_output(program, point, &ask.again())?;
     let found = Neighbours::united(parts, missing, &ask.limits);
     Neighbourhood::new(at, output, found, wanted, ask, |_, _| ())
 }

@@ -5,7 +5,8 @@ use super::{Ask, Coordinates, InspectError};
 use crate::show::{self, Apart, Rows, width};
 use crease_core::Program;
 use crease_oracles::{
-    Argument, ClarkeElement, Decision, Effort, Limit, SearchPart, SignCube, Verdict, accurate_vector,
+    Argument, ClarkeElement, Decision, Effort, Limit, PartOutcome, SearchCounts, SearchPart, SignCube, Verdict,
+    accurate_vector,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -95,9 +96,16 @@ pub fn differentiable_in(
     ask: &Ask<'_>,
 ) -> Result<SearchPart, InspectError> {
     let ask = &ask.started();
-    let mut at = At::new(program, point, ask)?;
-    at.scalar_output("differentiability", ask.output)?;
-    Ok(at.session().differentiable_in(cube, &effort(ask))?)
+    let searched = At::new(program, point, ask).and_then(|mut at| {
+        at.scalar_output("differentiability", ask.output)?;
+        Ok(at.session().differentiable_in(cube, &effort(ask))?)
+    });
+    match searched {
+        Err(InspectError::Stopped(stop)) => {
+            Ok(SearchPart { outcome: PartOutcome::Limit(stop.into()), counts: SearchCounts::default() })
+        }
+        searched => searched,
+    }
 }
 
 /// What searches in parts say together; `missing` says why parts are not there, if some are not. See [`differentiable_in`] for an example.
@@ -109,7 +117,7 @@ pub fn differentiable_united<'p>(
     ask: &Ask<'_>,
 ) -> Result<Differentiable<'p>, InspectError> {
     let ask = &ask.started();
-    let mut at = At::new(program, point, ask)?;
+    let mut at = At::new(program, point, &ask.again())?;
     let (output, _) = at.scalar_output("differentiability", ask.output)?;
     let decision = at.session().differentiable_united(parts, missing, &effort(ask))?;
     Ok(Differentiable { answer: Ok(Answered { at, output, decision }), certificate: None, kept: false })

@@ -156,6 +156,11 @@ impl<'a> Ask<'a> {
         Ask { limits: self.limits.started(), ..self.clone() }
     }
 
+    /// The same without a deadline, for a local model that was made in time before, when the parts were that are put together now.
+    fn again(&self) -> Ask<'a> {
+        Ask { limits: Limits { deadline: None, ..self.limits.clone() }, ..self.clone() }
+    }
+
     /// The limits of questions beside a derivative, from now on.
     fn beside_limits(&self) -> Limits {
         let Beside { conflicts, work, time } = self.beside;
