@@ -129,6 +129,7 @@ const CERTAIN: i32 = 6;
 fn enclosed(x: f64, radius: f64) -> String {
     match x.abs() {
         _ if radius == 0.0 => float(x),
+        _ if !radius.is_finite() && !x.is_finite() => "unknown".into(),
         _ if !radius.is_finite() => format!("{} (no bound)", float(x)),
         // which number around 0 is in the middle says nothing
         size if size <= radius => format!("0 ± {}", upward(size + radius)),
@@ -354,6 +355,8 @@ mod tests {
             (123456.7, 0.6, "123456.7 ± 6.4e-1"),
             (1e-30, 3e-44, "1e-30"),
             (1.5, 2.0, "0 ± 3.7e0"),
+            (1.5, f64::INFINITY, "1.5 (no bound)"),
+            (f64::INFINITY, f64::INFINITY, "unknown"),
         ];
         for (x, radius, text) in cases {
             assert_eq!(enclosed(x, radius), text);

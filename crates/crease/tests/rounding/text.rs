@@ -30,6 +30,9 @@ pub fn printed(report: &str, row: &str, name: Option<&str>) -> Option<Vec<Printe
 fn number(text: &str) -> Option<Printed> {
     // of a long fraction, digits are shown
     let text = text.trim_start_matches("≈ ");
+    if text == "unknown" {
+        return Some(Printed { text: text.into(), near: Rational::ZERO, radius: f64::MAX });
+    }
     if let Some(near) = text.strip_suffix(" (no bound)") {
         return Some(Printed { text: text.into(), near: near.parse().ok()?, radius: f64::MAX });
     }
