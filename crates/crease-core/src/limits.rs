@@ -193,7 +193,7 @@ impl Limits {
         self.meter.0.as_ref().map_or(0, |m| m.memory.load(Relaxed))
     }
 
-    /// Says that all memory is given back but so many bytes: those that were [held](Self::held) at an earlier time.
+    /// Reports all memory as freed but this many bytes: those that were [held](Self::held) at an earlier time.
     pub fn release_to(&self, bytes: u64) {
         if let Some(meter) = &self.meter.0 {
             meter.memory.fetch_min(bytes, Relaxed);
@@ -358,7 +358,7 @@ impl Steps<'_> {
     }
 }
 
-/// The units of work that an operation on numbers of so many bits takes: quadratic, because fractions are reduced.
+/// The units of work that an operation on numbers of this many bits takes: quadratic, because fractions are reduced.
 pub fn work_of_bits(bits: usize) -> u64 {
     let words = (bits / 64) as u64;
     1 + words.saturating_mul(words) / 8 + words

@@ -5,7 +5,7 @@ use crease_core::{Limits, Rational};
 /// What points, samples and tables of texts may take each, which no flag raises: a program of that size runs nowhere.
 pub(crate) const LIMIT: u64 = Limits::DEFAULT.memory;
 
-/// Why so many numbers do not fit, if they do not: each is there twice, in the point and as an input of a program.
+/// Why this many numbers do not fit, if they do not: each is there twice, in the point and as an input of a program.
 pub(crate) fn exact_numbers(count: usize) -> Result<(), String> {
     let bytes = (count as u64).saturating_mul(2 * size_of::<Rational>() as u64);
     if bytes <= LIMIT {

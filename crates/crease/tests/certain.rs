@@ -90,7 +90,7 @@ fn a_zero_that_cannot_be_decided_is_a_bound() {
     assert!(!i.computed().certain && matches!(i.status(), Status::Undecided(_)), "{i}");
 }
 
-/// Faults of mathematics are told as such; those of rounding are not.
+/// Faults of mathematics are reported as such; those of rounding are not.
 #[test]
 fn faults_of_floats_are_not_those_of_mathematics() {
     let message = |text: &str, point: &str, numbers| {
@@ -167,7 +167,7 @@ fn bounds_hold_the_truth() {
     }
 }
 
-/// Whether a branch without a value is taken is open in doubles: that it has none is no fault of the program.
+/// Doubles leave open whether a branch without a value is taken, so its missing value is not an error.
 #[test]
 fn branches_without_a_value_are_faults_only_where_they_are_taken() {
     let p = program("where(sqrt(x)*sqrt(x) - 1e-20 <= x - 2e-20, y + log(y), sqrt(2 + x^2) - 7)");

@@ -203,7 +203,7 @@ fn model(
 }
 
 impl LocalError {
-    /// What ended it, if it is no property of the program but that a limit was reached or somebody stopped it.
+    /// The limit that ended it, if it was stopped; nothing if the error is about the program.
     pub fn stop(&self) -> Option<Stop> {
         match self {
             LocalError::Stopped(stop) => Some(*stop),
@@ -229,7 +229,7 @@ const EACH: u64 = 16;
 /// The units of work of a library function on numbers of one word.
 const FUNCTION: u64 = 400;
 
-/// So many equations are worked on between two looks at the memory that the model takes.
+/// The equations between two checks of the memory that the model takes.
 const UNWATCHED: u32 = 64;
 
 /// The units of work that an operation on a number takes.

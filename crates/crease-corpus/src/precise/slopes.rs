@@ -15,7 +15,7 @@ const AGAIN: i64 = -40;
 /// Slopes on both sides whose difference is smaller than they are by this power of two are one slope.
 const SAME: i64 = -200;
 
-/// Quotients by both steps agree to so many bits, or no slope is told.
+/// The bits to which quotients by both steps must agree; otherwise no slope is returned.
 const AGREE: i64 = -150;
 
 /// The value and the gradient of a program with one output that is a number.
@@ -27,7 +27,7 @@ pub struct Slopes {
     pub gradient: Vec<Number>,
 }
 
-/// The value and the gradient of a program by central difference quotients with a step of 2^-500 (10^-150), from values of so many bits; 2400 are
+/// The value and the gradient of a program by central difference quotients with a step of 2^-500 (10^-150), from values of this many bits; 2400 are
 /// a good choice. Quotients by two steps agree to 150 bits.
 ///
 /// ```

@@ -128,7 +128,7 @@ impl Grower<'_> {
         kernel(self)
     }
 
-    /// The sum of so many doubles that is next to a number.
+    /// A number rounded to the sum of `n` doubles.
     fn approximated(value: &Number, n: usize) -> Option<Rational> {
         let parts = doubles(value, n)?;
         Some(parts.into_iter().filter_map(Rational::from_f64).fold(Rational::ZERO, |sum, part| sum + part))

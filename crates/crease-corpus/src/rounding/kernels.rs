@@ -99,7 +99,7 @@ pub(super) const CANCELLATIONS: &[Kernel] = &[
         let n = 80 + g.rng.below(60);
         (1..=n).rev().fold("1".to_string(), |s, k| format!("1 - sqrt({x}) / {k} * ({s})"))
     },
-    // what is left of the exponential after so many terms of its series
+    // what is left of the exponential after the first terms of its series
     |g| {
         let x = g.small(2, 6);
         let n = 2 + g.rng.below(8);

@@ -26,7 +26,7 @@ use std::fmt;
 /// The bits of the truth.
 pub const BITS: usize = 2400;
 
-/// So many draws are made for a seed until one has a truth.
+/// The most draws for one seed before one must have a truth.
 const DRAWS: usize = 1000;
 
 /// What doubles can hold with all their digits.
@@ -87,7 +87,7 @@ pub fn encloses(truth: &Number, near: &Rational, radius: &Rational) -> bool {
     matches!(apart(), Ok(Ordering::Less | Ordering::Equal) | Err(Fault::TooClose))
 }
 
-/// A number as the sum of so many doubles, each the nearest to what is left. Nothing if it is too large.
+/// A number as the sum of `n` doubles, each the nearest to what is left. Nothing if it is too large.
 ///
 /// ```
 /// use crease_corpus::precise::{Arithmetic, Number};

@@ -6,7 +6,7 @@ fn x_at(source: &str, value: String, verdict: Option<Verdict>) -> Case {
     Case::text(format!("program f(x) = {source}\n"), vec![scalar("x", &value)], verdict)
 }
 
-/// So many digits.
+/// The number of digits.
 fn digits(n: usize) -> String {
     (0..n).map(|i| char::from(b'1' + (i * 7 % 9) as u8)).collect()
 }

@@ -12,7 +12,7 @@ pub(super) fn program(inputs: &str, statements: impl IntoIterator<Item = String>
     text
 }
 
-/// A program that makes a value of the one before, so many times: `next` tells how from its name.
+/// A program that makes a value of the one before, `n` times: `next` tells how from its name.
 pub(super) fn chain(
     inputs: &str,
     first: &str,

@@ -62,7 +62,7 @@ impl Budget {
         Budget { left: limit, limit }
     }
 
-    /// Takes room for so many numbers of eight bytes, before they are there.
+    /// Charges memory for numbers of eight bytes before they are allocated.
     pub fn spend(&mut self, numbers: usize) -> Result<(), Fault> {
         let bytes = (numbers as u64).saturating_mul(8);
         match self.left.checked_sub(bytes) {

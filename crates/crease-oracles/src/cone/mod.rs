@@ -107,7 +107,7 @@ pub(crate) struct Cone {
 }
 
 impl Cone {
-    /// All directions of so many coordinates, worked on within limits.
+    /// All directions of this dimension, within limits.
     pub fn new(dimension: usize, limits: &Limits) -> Self {
         let mut bounds = Bounds::default();
         bounds.grow(dimension);

@@ -115,7 +115,7 @@ impl Callbacks for Watch<'_> {
         }
         let conflicts = self.conflicts.get();
         let mut limit = Some(self.effort.limits.conflicts).filter(|&most| conflicts >= most).map(Limit::Conflicts);
-        // callers are told now and then, and what the solver does by itself is charged
+        // progress is reported now and then; what the solver does by itself is charged
         let calls = self.calls.get();
         self.calls.set(calls.wrapping_add(1));
         if limit.is_none() && calls.is_multiple_of(64) {

@@ -276,7 +276,7 @@ impl Neighbourhood<'_> {
         rows.text()
     }
 
-    /// The digits that tell the first so many gradients apart.
+    /// The digits that tell the first gradients of the list apart.
     fn apart(&self, shown: usize) -> Apart {
         Apart::of(self.found.gradients.iter().take(shown).map(|n| (&n.gradient[..], n.radius.as_deref())))
     }

@@ -52,7 +52,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// What programs of so many operations may take.
+    /// The reach for a program of this many operations.
     pub fn of(operations: u128, refine: bool, limits: &Limits) -> Reach {
         let afford = u128::from(limits.local_bits) / operations.max(1);
         let afford = u32::try_from(afford).unwrap_or(u32::MAX).min(limits.bits).min(BITS.1);
@@ -147,7 +147,7 @@ impl Task<'_> {
         Ok(Bounded { outputs, met, sharp })
     }
 
-    /// Tier 1: outputs and ties in enclosures of so many bits.
+    /// Tier 1: outputs and ties in enclosures of this many bits.
     fn in_enclosures(
         &self,
         (point, inputs): (usize, &[Tensor<Rational>]),
@@ -172,7 +172,7 @@ fn farthest(x: &Interval, near: f64) -> f64 {
     if x.is_point() { 0.0 } else { distance(x.lo()).max(distance(x.hi())) }
 }
 
-/// Whether a run in enclosures failed for all numbers that they hold: whatever is not known for them, or is too large to be written down, is no fault.
+/// Whether a run in enclosures failed for all numbers that they hold. Undecided comparisons and overflow of the enclosures are not certain failures.
 fn is_certain(e: &RunError) -> bool {
     match &e.fault {
         RunFault::Number(fault) => matches!(

@@ -228,7 +228,7 @@ mod tests {
         assert!(!every_fault_shows(&both.with_outputs(&[0]).unwrap()));
     }
 
-    /// A condition that is no truth value ends a run, though nobody needs what it decides.
+    /// A condition that is not a boolean ends a run, even if the result is not needed.
     #[test]
     fn a_condition_that_is_none_is_for_the_interpreter() {
         let mut b = Builder::new("f");

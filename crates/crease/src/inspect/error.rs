@@ -48,7 +48,7 @@ pub enum InspectError {
 }
 
 impl InspectError {
-    /// What ended it, if it is no property of the program but that a limit was reached or somebody stopped it.
+    /// The limit that ended it, if it was stopped; nothing if the error is about the program.
     pub fn stop(&self) -> Option<Stop> {
         match self {
             InspectError::Stopped(stop) | InspectError::Oracle(OracleError::Stopped(stop)) => Some(*stop),

@@ -64,11 +64,11 @@ impl Answer {
     }
 
     /// Whether each number is exact, or known to more than that it is within a bound around 0.
-    fn is_told(&self) -> bool {
+    fn has_digits(&self) -> bool {
         let Some(radius) = &self.radius else { return self.exact.is_some() };
         let middle = |i: usize| self.middle.as_ref().and_then(|m| m.data().get(i)).is_some_and(|m| !m.is_zero());
-        let told = |(i, (x, r)): (usize, (&f64, &f64))| *r == 0.0 || *r < f64::abs(*x) || middle(i);
-        self.exact.is_some() || self.near.data().iter().zip(radius.data()).enumerate().all(told)
+        let known = |(i, (x, r)): (usize, (&f64, &f64))| *r == 0.0 || *r < f64::abs(*x) || middle(i);
+        self.exact.is_some() || self.near.data().iter().zip(radius.data()).enumerate().all(known)
     }
 
     /// Each number and how far the true one may be from it, exactly; nothing if one has no bound.
@@ -149,7 +149,7 @@ impl Computed {
         bits: Option<u32>,
         because: FloatBecause,
     ) -> Computed {
-        let certain = decided && outputs.iter().all(Answer::is_told);
+        let certain = decided && outputs.iter().all(Answer::has_digits);
         Computed { outputs, met, decided, certain, bits, doubt: None, float_because: Some(because) }
     }
 

@@ -72,7 +72,7 @@ struct Watch<'p> {
 }
 
 impl Watch<'_> {
-    /// So many products are summed up.
+    /// The number of products in the sum.
     fn spend(&self, products: u64) -> Result<(), Refusal> {
         Ok(self.subject.limits.charge(1 + products / 4).map_err(LocalError::Stopped)?)
     }
